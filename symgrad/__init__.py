@@ -1,0 +1,30 @@
+"""Derivatives of TensorFlow graphs (`tf.compat.v1`).
+
+Importing symgrad does not import TensorFlow: each name loads its module when it is first used (PEP 562).
+"""
+
+import importlib
+from typing import Any
+
+from . import errors
+
+__version__ = "0.1.0"
+
+_OPERATORS = ("Lop", "Rop", "gradients", "jacobian")
+_PACKAGES = ("cli", "control_flow", "diagnose", "graph", "loaders", "operators", "optimizers", "rules", "tangents", "testing")
+
+__all__ = ["__version__", "errors", *_OPERATORS, *_PACKAGES]
+
+
+def __getattr__(name: str) -> Any:
+    """Load an operator or a package at its first use."""
+    if name in _OPERATORS:
+        return getattr(importlib.import_module("symgrad.operators"), name)
+    if name in _PACKAGES:
+        return importlib.import_module(f"symgrad.{name}")
+    raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted(__all__)

@@ -1,0 +1,3 @@
+"""Why a gradient is None, and where a NaN is born."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""The gradient graph as a networkx graph: build, query, draw."""
+
+__all__: list[str] = []

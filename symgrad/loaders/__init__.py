@@ -1,0 +1,3 @@
+"""Legacy model files in: GraphDef, MetaGraph with checkpoint, SavedModel."""
+
+__all__: list[str] = []

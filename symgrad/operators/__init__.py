@@ -1,0 +1,3 @@
+"""The operators: gradients, Lop, Rop, jacobian."""
+
+__all__: list[str] = []
