@@ -1,3 +1,6 @@
-"""Legacy model files in: GraphDef, MetaGraph with checkpoint, SavedModel."""
+"""Legacy model files: a .pb, .pbtxt, .meta with its checkpoint, or a SavedModel, back into a graph that runs."""
 
-__all__: list[str] = []
+from ._load import load
+from ._model import Model
+
+__all__ = ["Model", "load"]
