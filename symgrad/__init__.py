@@ -10,8 +10,20 @@ from . import errors
 
 __version__ = "0.1.0"
 
-_OPERATORS = ("Lop", "Rop", "gradients", "jacobian")
-_PACKAGES = ("cli", "control_flow", "diagnose", "graph", "loaders", "operators", "optimizers", "rules", "tangents", "testing")
+# Names of symgrad.operators that are in the flat namespace too; the stub __init__.pyi lists the same.
+_OPERATORS: tuple[str, ...] = ()
+_PACKAGES = (
+    "cli",
+    "control_flow",
+    "diagnose",
+    "graph",
+    "loaders",
+    "operators",
+    "optimizers",
+    "rules",
+    "tangents",
+    "testing",
+)
 
 __all__ = ["__version__", "errors", *_OPERATORS, *_PACKAGES]
 

@@ -1,0 +1,47 @@
+# Plain `make` prints the targets. Each of them first makes the environment that it needs, inside this folder.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-oldest lint docs wheel clean
+
+VENV := .venv
+OLDEST := .venv-oldest
+SPHINX := $(VENV)/bin/python -m sphinx
+PYTEST_OPTIONS := -n 2 --dist loadfile
+
+help: ## print this help
+	@echo "symgrad: derivatives of TensorFlow graphs. Targets:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "make PYTHON=/path/to/python ... chooses the Python that the environments are made with."
+
+$(VENV)/.installed: pyproject.toml setup.py scripts/make_venv.sh
+	bash scripts/make_venv.sh $(VENV) 10 13 --editable ".[demo,test,lint,docs]"
+
+# TensorFlow 2.15 is the last release before Keras 3 and has wheels up to Python 3.11.
+$(OLDEST)/.installed: pyproject.toml setup.py scripts/make_venv.sh
+	bash scripts/make_venv.sh $(OLDEST) 10 11 "tensorflow==2.15.*" "numpy<2" --editable ".[test]"
+
+setup: $(VENV)/.installed ## make .venv with symgrad and all that the other targets need
+
+demo: setup ## train on real digits, differentiate, draw; writes symgrad-demo/
+	$(VENV)/bin/symgrad demo
+
+test: setup ## run the whole test suite
+	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) $(ARGS)
+
+test-oldest: $(OLDEST)/.installed ## run the tests marked core on TensorFlow 2.15 and NumPy 1
+	$(OLDEST)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
+
+lint: setup ## check style (ruff), types (mypy) and layers (import-linter)
+	$(VENV)/bin/python -m ruff check .
+	$(VENV)/bin/python -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+docs: setup ## build the documentation into docs/_build; warnings are errors
+	$(SPHINX) --fail-on-warning --keep-going -q -b html docs docs/_build
+	@echo "The documentation is in docs/_build/index.html"
+
+wheel: setup ## build the wheel and import symgrad from it, outside this folder
+	bash scripts/check_wheel.sh $(VENV)/bin/python
+
+clean: ## remove the environments and everything that was built
+	rm -rf $(VENV) $(OLDEST) build dist docs/_build symgrad.egg-info symgrad-demo

@@ -1,0 +1,15 @@
+# What `symgrad.<name>` is to type checkers and editors; at run time __init__.py loads these names at their first use.
+from . import cli as cli
+from . import control_flow as control_flow
+from . import diagnose as diagnose
+from . import errors as errors
+from . import graph as graph
+from . import loaders as loaders
+from . import operators as operators
+from . import optimizers as optimizers
+from . import rules as rules
+from . import tangents as tangents
+from . import testing as testing
+
+__version__: str
+__all__: list[str]

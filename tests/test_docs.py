@@ -1,0 +1,34 @@
+"""Every Python block of the README and of the documentation runs as it stands.
+
+The blocks of a page share one namespace and run in order, in a scratch folder, as a reader would type them in.
+"""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+BLOCK = re.compile(r"^```python[ \t]*(?P<info>[^\n]*)\n(?P<code>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def python_blocks(page):
+    """(line number, code) of each block that is to run; a block marked `notest` is not."""
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        if "notest" not in match["info"].split():
+            yield text.count("\n", 0, match.start("code")), match["code"]
+
+
+def pages():
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in found if "_build" not in page.parts and any(python_blocks(page))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    for line, code in python_blocks(page):
+        # Blank lines in front make a traceback name the line of the page.
+        exec(compile("\n" * line + code, str(page), "exec"), namespace)

@@ -1,0 +1,58 @@
+"""The project's own promises: lazy imports, one version, a stub that agrees with the module."""
+
+import ast
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import symgrad
+
+ROOT = pathlib.Path(__file__).parent.parent
+HEAVY = ("tensorflow", "networkx", "scipy", "matplotlib", "sklearn")
+
+
+def in_a_fresh_process(code):
+    """The standard output of Python code run by itself."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+def heavy_modules_after(code):
+    """Which of the heavy libraries a fresh process has loaded after it ran `code`."""
+    report = f"\nimport sys\nprint([name for name in {HEAVY} if name in sys.modules])"
+    return ast.literal_eval(in_a_fresh_process(code + report).splitlines()[-1])
+
+
+def test_import_loads_no_tensorflow():
+    assert heavy_modules_after("import symgrad; dir(symgrad); symgrad.__version__; symgrad.errors") == []
+
+
+def test_a_name_loads_tensorflow_when_it_is_used():
+    assert "tensorflow" in heavy_modules_after("import symgrad; symgrad.operators; import tensorflow")
+
+
+@pytest.mark.parametrize("name", symgrad.__all__)
+def test_public_name_exists(name):
+    assert getattr(symgrad, name) is not None
+    assert name in dir(symgrad)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Pop'"):
+        symgrad.Pop  # noqa: B018
+
+
+def test_stub_lists_the_names_of_the_module():
+    tree = ast.parse((ROOT / "symgrad" / "__init__.pyi").read_text())
+    imported = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    annotated = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
+    assert imported | annotated - {"__all__"} == set(symgrad.__all__)
+
+
+def test_makefile_help_names_every_target():
+    makefile = (ROOT / "Makefile").read_text()
+    phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE).group(1).split()
+    described = re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)
+    assert sorted(phony) == sorted(described)
