@@ -10,6 +10,8 @@ import pytest
 
 import symgrad
 
+pytestmark = pytest.mark.core
+
 ROOT = pathlib.Path(__file__).parent.parent
 HEAVY = ("tensorflow", "networkx", "scipy", "matplotlib", "sklearn")
 
