@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 "$python" -m build --wheel --outdir "$scratch/dist" . >"$scratch/build.log" 2>&1 || { cat "$scratch/build.log" >&2; exit 1; }
-"$python" -m pip install --quiet --no-deps --target "$scratch/site" "$scratch"/dist/*.whl
+"$python" -m pip install -qq --no-deps --target "$scratch/site" "$scratch"/dist/*.whl
 cd "$scratch"
 PYTHONPATH="$scratch/site" TF_CPP_MIN_LOG_LEVEL=2 "$python" - "$scratch/site" <<'PYTHON'
 import importlib

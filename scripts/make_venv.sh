@@ -41,7 +41,7 @@ python=$(find_python)
 echo "Setting up $directory with $("$python" --version), this takes a few minutes the first time ..."
 "$python" -m venv --clear "$directory"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-"$directory/bin/python" -m pip install --quiet --upgrade pip
-"$directory/bin/python" -m pip install --quiet "$@"
+"$directory/bin/python" -m pip install -qq --upgrade pip
+"$directory/bin/python" -m pip install -qq "$@" # warnings of the index and of the build are not the reader's
 touch "$directory/.installed"
 echo "$directory is ready."
