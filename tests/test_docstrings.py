@@ -54,7 +54,8 @@ def examples():
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
-def test_docstring_example(example):
+def test_docstring_example(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     report = []
     with tf.Graph().as_default() as graph:
         run = Evaluator(graph)
