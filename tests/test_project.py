@@ -31,6 +31,18 @@ def test_import_loads_no_tensorflow():
     assert heavy_modules_after("import symgrad; dir(symgrad); symgrad.__version__; symgrad.errors") == []
 
 
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_command_line_answers_without_tensorflow(option):
+    code = f"""
+import symgrad.cli
+try:
+    symgrad.cli.main([{option!r}])
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+    assert heavy_modules_after(code) == []
+
+
 def test_a_name_loads_tensorflow_when_it_is_used():
     assert "tensorflow" in heavy_modules_after("import symgrad; symgrad.operators; import tensorflow")
 

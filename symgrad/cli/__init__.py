@@ -1,3 +1,5 @@
-"""The command line."""
+"""The `symgrad` command: `main` runs it; each command is a module `_<command>.py` that `_app.py` lists."""
 
-__all__: list[str] = []
+from ._main import main
+
+__all__ = ["main"]

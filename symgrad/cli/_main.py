@@ -1,0 +1,42 @@
+"""Entry point: runs the app and turns the errors that a user can act on into one line."""
+
+import logging
+import os
+import sys
+from typing import Any, NoReturn, cast
+
+import typer
+
+from ..errors import SymgradError
+from ._app import app
+
+# What a wrong command line raises. typer re-exports BadParameter alone of these errors, and newer versions bring a copy
+# of click instead of requiring it, so the base class (ClickException) is reached through BadParameter.
+_USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[2])
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run `symgrad` with these arguments and exit: 0, 1 after an error, 2 after a wrong command line.
+
+    Args:
+      arguments: what follows `symgrad` on the command line; None takes that of this process.
+    """
+    # TensorFlow's start-up notes and deprecation warnings would bury the one line that is for the user.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(args=arguments or ["--help"], prog_name="symgrad", standalone_mode=False)
+    except _USAGE_ERROR as error:
+        _fail(f"{cast(Any, error).format_message()} (see symgrad --help)", code=2)
+    except (SymgradError, OSError) as error:
+        _fail(str(error) or type(error).__name__, code=1)
+    except typer.Abort:
+        _fail("interrupted", code=130)
+    sys.exit(code)
+
+
+def _fail(message: str, *, code: int) -> NoReturn:
+    """Print one line on standard error and exit."""
+    print("symgrad:", " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)
