@@ -10,6 +10,10 @@ from . import optimizers as optimizers
 from . import rules as rules
 from . import tangents as tangents
 from . import testing as testing
+from .operators import Lop as Lop
+from .operators import Rop as Rop
+from .operators import gradients as gradients
+from .operators import jacobian as jacobian
 
 __version__: str
 __all__: list[str]

@@ -1,37 +1,84 @@
 """The one place that imports TensorFlow's private modules.
 
-Every import says why it is needed and since which version the name is where it is (checked on 2.15 to 2.21).
+Every import says why it is needed; each name has been where it is from 2.15 to 2.21. Keep the groups sorted by module.
 """
 
-# The message of a saved_model.pb; tf.compat.v1 exports GraphDef and MetaGraphDef but not this one. Since 1.0.
-# The message behind Variable.from_proto; no public name for it. Since 1.0.
+# VariableDef: the message behind Variable.from_proto; SavedModel: the message of a saved_model.pb. No public names.
 from tensorflow.core.framework.variable_pb2 import VariableDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-# The ops this process knows, to name every unknown one before an import fails at the first. Since 1.0, get() since 2.0.
-from tensorflow.python.framework import op_def_registry
+# dtypes: resource and variant; op_def_registry: declared properties of op types, also for nodes of a function.
+from tensorflow.python.framework import dtypes, op_def_registry
 
-# tf.train.import_meta_graph without its Saver(), which would add ops to the graph. Since 1.0.
+# FuncGraph: tells whether a tensor belongs to a function body, whose captured inputs continue in the outer graph.
+from tensorflow.python.framework.func_graph import FuncGraph
+
+# tf.train.import_meta_graph without its Saver(), which would add ops to the graph.
 from tensorflow.python.framework.meta_graph import import_scoped_meta_graph
 
-# The class of symbolic tensors and ops' graph; the public tf.Tensor also covers eager tensors. Since 2.0.
-from tensorflow.python.framework.ops import get_gradient_function
+# EagerTensor: tells a tensor that has a value from one that has an op; the public tf.Tensor is the base of both.
+# get_gradient_function: what tf.gradients will call for an op: its own attribute, an override, the registry (None:
+# NotDifferentiable). uid: numbers for names of functions, which all graphs of a process share.
+from tensorflow.python.framework.ops import EagerTensor, get_gradient_function, uid
+
+# The dtype and shape behind a resource or variant travel beside the tensor; a copied op has to be given them.
+from tensorflow.python.ops import handle_data_util
+
+# The Python graph of a loop or branch, rebuilt from its FunctionDef as TensorFlow's gradient code does it itself.
+from tensorflow.python.ops.control_flow_util_v2 import get_func_graph as function_graph
 
 # To rebuild resource variables of graphs that were stored without collections; tf.Variable.from_proto makes
-# reference variables only. Since 1.3.
+# reference variables only.
 from tensorflow.python.ops.resource_variable_ops import ResourceVariable
 
+# tf.while_loop makes V1 frames unless control flow v2 is on for the whole process; a row loop must be one While op.
+from tensorflow.python.ops.while_v2 import while_loop as while_loop_v2
+
 # The op that initialises the tables of a SavedModel and the asset files to feed it, in each of the three places where
-# versions 1 and 2 stored them; the public loader gives them only with a second import of the graph. Since 1.14.
+# versions 1 and 2 stored them; the public loader gives them only with a second import of the graph.
 from tensorflow.python.saved_model.loader_impl import get_asset_tensors, get_init_op
 
+# Matches a structure of vectors to a structure of tensors, whose leaves may be lists of numbers; tf.nest cannot.
+from tensorflow.python.util.nest import flatten_up_to
+
 __all__ = [
+    "EagerTensor",
+    "FuncGraph",
     "ResourceVariable",
     "SavedModel",
     "VariableDef",
+    "copy_handle_data",
+    "flatten_up_to",
+    "function_graph",
+    "function_in",
     "get_asset_tensors",
     "get_gradient_function",
     "get_init_op",
     "import_scoped_meta_graph",
+    "is_stateful",
     "op_def_registry",
+    "uid",
+    "while_loop_v2",
 ]
+
+
+def function_in(graph, name):
+    """The FunctionDef called `name` that ops of `graph` can call, or None."""
+    while graph is not None:
+        function = graph._get_function(name)
+        if function is not None:
+            return function.cached_definition
+        graph = getattr(graph, "outer_graph", None)
+    return None
+
+
+def is_stateful(op_type):
+    """True if TensorFlow declares the op type stateful; False for types it does not know (calls by function name)."""
+    definition = op_def_registry.get(op_type)
+    return definition is not None and definition.is_stateful
+
+
+def copy_handle_data(source, target):
+    """Let `target` know what `source` knows about the variable or list behind it."""
+    if source.dtype in (dtypes.resource, dtypes.variant):
+        handle_data_util.copy_handle_data(source, target)

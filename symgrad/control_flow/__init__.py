@@ -1,3 +1,5 @@
-"""V1 control-flow contexts of graphs that came without them."""
+"""Control flow that TensorFlow cannot differentiate as it stands: private copies of V2 ops, V1 contexts rebuilt."""
 
-__all__: list[str] = []
+from ._private import MUTATED, PrivateCopy, clone
+
+__all__ = ["MUTATED", "PrivateCopy", "clone"]

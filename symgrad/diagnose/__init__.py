@@ -1,3 +1,5 @@
 """Why a gradient is None, and where a NaN is born."""
 
-__all__: list[str] = []
+from ._why import Finding, why_none
+
+__all__ = ["Finding", "why_none"]

@@ -1,3 +1,8 @@
 """The operators: gradients, Lop, Rop, jacobian."""
 
-__all__: list[str] = []
+from ._gradients import gradients
+from ._jacobian import jacobian
+from ._lop import Lop
+from ._rop import Rop
+
+__all__ = ["Lop", "Rop", "gradients", "jacobian"]

@@ -1,0 +1,260 @@
+"""Structures of tensors in and out: checked, converted, densified."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from . import _tf, _walk
+from .errors import DtypeError, GraphMismatchError, ShapeError
+
+
+@dataclass(frozen=True)
+class Input:
+    """One leaf of xs.
+
+    Attributes:
+      given: what the caller gave, a tensor or a variable.
+      tensor: what gradients are taken with respect to: the tensor, the handle of a resource variable, the reference of
+        a V1 variable.
+      label: how messages call it.
+    """
+
+    given: Any
+    tensor: tf.Tensor
+    label: str
+
+    @property
+    def dtype(self) -> tf.DType:
+        """The dtype of the values."""
+        return tf.as_dtype(self.given.dtype).base_dtype
+
+    @property
+    def shape(self) -> tf.TensorShape:
+        """The static shape of the values."""
+        return tf.TensorShape(self.given.shape)
+
+    def value(self) -> tf.Tensor:
+        """The values as a tensor (reads a variable)."""
+        return tf.convert_to_tensor(self.given)
+
+    def zeros(self) -> tf.Tensor:
+        """Zeros of its shape and dtype."""
+        if self.shape.is_fully_defined():
+            return tf.zeros(self.shape, self.dtype)
+        return tf.zeros_like(self.value())
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves of a structure; variables and IndexedSlices are leaves."""
+    return tf.nest.flatten(structure)
+
+
+def pack(structure: Any, leaves: Sequence[Any]) -> Any:
+    """The structure with its leaves replaced."""
+    return tf.nest.pack_sequence_as(structure, list(leaves))
+
+
+def outputs(ys: Any) -> list[tf.Tensor]:
+    """The leaves of ys as dense tensors of one graph.
+
+    Raises:
+      DtypeError: a leaf is not floating or complex.
+      GraphMismatchError: a leaf is eager, or the leaves belong to several graphs.
+    """
+    tensors = []
+    for i, y in enumerate(flatten(ys)):
+        _refuse_eager(y, f"ys[{i}]")
+        tensor = densify(tf.convert_to_tensor(unwrap(y)) if not isinstance(y, tf.IndexedSlices) else y)
+        if not _walk.is_floating(tensor):
+            raise DtypeError(
+                f"ys[{i}] ({tensor.name}) has dtype {tensor.dtype.base_dtype.name}; only floating and complex tensors "
+                "have derivatives: take the tensor before it was cast or compared"
+            )
+        tensors.append(tensor)
+    return tensors
+
+
+def symbolic(ys: Any) -> list[Any]:
+    """The leaves of ys that belong to a graph (variables, tensors, slices), to find the graph to build in."""
+    leaves = flatten(ys)
+    for i, y in enumerate(leaves):
+        _refuse_eager(y, f"ys[{i}]")
+        if not hasattr(y, "graph"):
+            raise DtypeError(f"ys[{i}] is a {type(y).__name__}; wanted a tensor of a graph")
+    if not leaves:
+        raise ShapeError("ys is empty; give at least one tensor to differentiate")
+    return leaves
+
+
+def stops(stop_gradients: Any, graph: tf.Graph) -> list[tf.Tensor]:
+    """The tensors of `stop_gradients`, which may be None, one tensor or a structure."""
+    if stop_gradients is None:
+        return []
+    return [_input(x, graph, f"stop_gradients[{i}]", True).tensor for i, x in enumerate(flatten(stop_gradients))]
+
+
+def inputs(xs: Any, graph: tf.Graph, *, any_dtype: bool = False) -> list[Input]:
+    """The leaves of xs, checked against the graph of ys; `any_dtype` admits what has no derivative.
+
+    Raises:
+      DtypeError: a leaf is not floating or complex.
+      GraphMismatchError: a leaf is eager or belongs to another graph.
+    """
+    leaves = [_input(x, graph, f"xs[{i}]", any_dtype) for i, x in enumerate(flatten(xs))]
+    if not leaves:
+        raise ShapeError("xs is empty; give at least one tensor or variable")
+    return leaves
+
+
+def _input(x: Any, graph: tf.Graph, label: str, any_dtype: bool) -> Input:
+    x = unwrap(x)
+    if not tf.is_tensor(x) and not isinstance(x, tf.Variable):
+        raise DtypeError(f"{label} is a {type(x).__name__}; wanted a tensor or a variable that ys are computed from")
+    handle = x.handle if hasattr(x, "handle") else x._ref() if isinstance(x, tf.Variable) else x
+    if isinstance(x, tf.IndexedSlices):
+        raise DtypeError(f"{label} is an IndexedSlices; differentiate with respect to its .values")
+    if isinstance(handle, _tf.EagerTensor):
+        if handle is x or not isinstance(graph, _tf.FuncGraph):
+            _refuse_eager(handle, label)
+        handle = graph.capture(handle)
+    label = f"{label} ({getattr(x, 'name', handle.name)})"
+    dtype = tf.as_dtype(x.dtype).base_dtype
+    if dtype not in _walk.FLOATING and not any_dtype:
+        raise DtypeError(
+            f"{label} has dtype {dtype.name}; only floating and complex tensors have derivatives"
+            + ("" if dtype != tf.resource else ": give the variable itself, not its handle")
+        )
+    if not _encloses(handle.graph, graph):
+        raise GraphMismatchError(
+            f"{label} belongs to another graph than ys; build ys and xs in one tf.Graph, or import one into the other"
+        )
+    return Input(x, handle, label)
+
+
+def unwrap(value: Any) -> Any:
+    """The TensorFlow variable inside a Keras 3 variable, anything else as it is."""
+    inner = getattr(value, "value", None)
+    return inner if isinstance(inner, tf.Variable) and not isinstance(value, tf.Variable) else value
+
+
+def _encloses(outer: tf.Graph, graph: tf.Graph | None) -> bool:
+    """True if `outer` is `graph` or one of the graphs around it (function bodies see the tensors outside)."""
+    while graph is not None:
+        if graph is outer:
+            return True
+        graph = getattr(graph, "outer_graph", None)
+    return False
+
+
+def _refuse_eager(value: Any, label: str) -> None:
+    if isinstance(value, _tf.EagerTensor):
+        raise GraphMismatchError(
+            f"{label} is an eager tensor, which carries no graph; build it under tf.Graph().as_default() or inside a "
+            "tf.function (for eager code TensorFlow has tf.GradientTape)"
+        )
+
+
+def building_graph(ys: Sequence[tf.Tensor]) -> tf.Graph:
+    """The graph in which derivatives of ys are built.
+
+    It is the graph of ys, unless the caller stands in a function body inside of it (a V2 cond or loop): then that body,
+    as for `tf.gradients`.
+
+    Raises:
+      GraphMismatchError: ys belong to several graphs, or the graph is finalized.
+    """
+    graph = ys[0].graph
+    for i, y in enumerate(ys):
+        if y.graph is not graph:
+            if _encloses(graph, y.graph):
+                graph = y.graph
+            elif not _encloses(y.graph, graph):
+                raise GraphMismatchError(f"ys[{i}] ({y.name}) belongs to another graph than ys[0] ({ys[0].name})")
+    if not tf.executing_eagerly() and _encloses(graph, tf.get_default_graph()):
+        graph = tf.get_default_graph()
+    if graph.finalized:
+        raise GraphMismatchError(
+            "the graph is finalized, so no derivative can be built in it; build it before finalize() and before "
+            "the session manager (MonitoredTrainingSession, Supervisor) is created"
+        )
+    return graph
+
+
+def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list[tf.Tensor]:
+    """The leaves of a cotangent or tangent, checked against what they belong to; None becomes zeros.
+
+    Args:
+      given: a structure like `structure`; leaves are tensors, arrays, numbers or None.
+      structure: ys or xs as the caller gave them.
+      likes: their checked leaves, tensors or `Input`s.
+      name: the argument's name, for messages.
+
+    Raises:
+      ShapeError: the structure or a static shape does not match.
+      DtypeError: a dtype does not match.
+    """
+    try:
+        leaves = _tf.flatten_up_to(structure, given, check_types=False)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must have the structure of what it multiplies: {error}") from None
+    return [_vector(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes))]
+
+
+def _vector(v: Any, like: Any, label: str) -> tf.Tensor:
+    if v is None:
+        return like.zeros() if isinstance(like, Input) else tf.zeros_like(like)
+    dtype = like.dtype.base_dtype
+    v = unwrap(v)
+    what = like.label if isinstance(like, Input) else like.name
+    if isinstance(v, tf.IndexedSlices):
+        v = densify(v)
+    if hasattr(v, "dtype") and not isinstance(v, (np.ndarray, np.generic)):
+        if tf.as_dtype(v.dtype).base_dtype != dtype:
+            came = tf.as_dtype(v.dtype).base_dtype.name
+            raise DtypeError(f"{label} has dtype {came}, expected {dtype.name} like {what}")
+        v = tf.convert_to_tensor(v)
+    else:
+        v = _constant(v, dtype, label, what)
+    if not v.shape.is_compatible_with(like.shape):
+        raise ShapeError(f"{label} has shape {v.shape}, expected {like.shape} like {what}")
+    if v.shape.is_fully_defined() and like.shape.is_fully_defined():
+        return v
+    return _same_shape(v, like.value() if isinstance(like, Input) else like, label, what)
+
+
+def _constant(v: Any, dtype: tf.DType, label: str, what: str) -> tf.Tensor:
+    array = np.asarray(v)
+    if array.dtype.kind not in ("biufc" if dtype.is_complex else "biuf") and array.dtype.name != "bfloat16":
+        raise DtypeError(f"{label} has dtype {array.dtype}, which does not convert to {dtype.name} like {what}")
+    return tf.constant(array.astype(dtype.as_numpy_dtype))
+
+
+def _same_shape(v: tf.Tensor, like: tf.Tensor, label: str, what: str) -> tf.Tensor:
+    """`v`, which stops the run if its shape turns out to differ: TensorFlow would broadcast it without a word."""
+    message = f"{label} must have the shape of {what}"
+    with tf.control_dependencies([tf.debugging.assert_equal(tf.shape(v), tf.shape(like), message=message)]):
+        v = tf.identity(v)
+    v.set_shape(like.shape.merge_with(v.shape))
+    return v
+
+
+def densify(value: Any, like: tf.Tensor | None = None) -> Any:
+    """A dense tensor of an `IndexedSlices` (repeated indices add up); tensors and None pass.
+
+    Args:
+      value: tensor, IndexedSlices or None.
+      like: gives the number of rows where the slices do not know it.
+    """
+    if not isinstance(value, tf.IndexedSlices):
+        return value
+    shape = value.dense_shape
+    if shape is None:
+        if like is None:
+            raise ShapeError(f"{value.name} is an IndexedSlices without a dense shape; convert it to a tensor first")
+        shape = tf.shape(like)
+    dense = tf.math.unsorted_segment_sum(value.values, value.indices, shape[0])
+    dense.set_shape(value.shape)
+    return dense

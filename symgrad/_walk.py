@@ -1,0 +1,170 @@
+"""Ops between xs and ys: one backward sweep and one forward sweep, intersected; iterative and linear.
+
+A path crosses from a function body into the graph around it where the body captured a tensor, as for `tf.gradients`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import tensorflow.compat.v1 as tf
+
+from . import _tf
+
+FLOATING = frozenset({tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128})
+_CARRIERS = frozenset({tf.resource, tf.variant})  # variables, TensorArrays, TensorLists: what they hold may be floating
+
+
+def is_floating(tensor: tf.Tensor) -> bool:
+    """True if `tensor` holds floating or complex numbers."""
+    return tensor.dtype.base_dtype in FLOATING
+
+
+def is_differentiable(tensor: tf.Tensor) -> bool:
+    """True if a derivative can flow through `tensor`: it is floating, or the handle of something that may be."""
+    return is_floating(tensor) or tensor.dtype.base_dtype in _CARRIERS
+
+
+class Sources:
+    """The tensors that ops read, where a captured input of a function body is the tensor outside."""
+
+    def __init__(self, stop_at: Iterable[tf.Tensor] = ()):
+        self._stop_at = {id(t) for t in stop_at}
+        self._outside: dict[int, dict[int, tf.Tensor]] = {}
+
+    def outer(self, tensor: tf.Tensor) -> tf.Tensor:
+        """The tensor that `tensor` stands for: itself, or what its function body captured."""
+        while isinstance(tensor.graph, _tf.FuncGraph) and id(tensor) not in self._stop_at:
+            captured = self._captures(tensor.graph).get(id(tensor))
+            if captured is None or isinstance(captured, _tf.EagerTensor):
+                break
+            tensor = captured
+        return tensor
+
+    def of(self, op: tf.Operation) -> list[tf.Tensor]:
+        """The data inputs of `op`."""
+        if not isinstance(op.graph, _tf.FuncGraph):
+            return list(op.inputs)
+        return [self.outer(t) for t in op.inputs]
+
+    def _captures(self, graph) -> dict[int, tf.Tensor]:
+        if id(graph) not in self._outside:
+            self._outside[id(graph)] = {id(inner): outer for outer, inner in graph.captures}
+        return self._outside[id(graph)]
+
+
+@dataclass
+class Between:
+    """What lies on the paths from xs to ys.
+
+    Attributes:
+      ops: the ops on a path along which every tensor is differentiable, each after those it reads (but for back edges).
+      connected: for each x, whether such a path leads from it to some y.
+      reached: for each y, whether such a path leads to it from some x.
+      tensors: ids of the tensors on the paths, xs and ys included.
+      sources: what the ops read.
+    """
+
+    ops: list[tf.Operation]
+    connected: list[bool]
+    reached: list[bool]
+    tensors: set[int]
+    sources: Sources
+
+    def active_inputs(self, op: tf.Operation) -> list[int]:
+        """The numbers of the inputs through which a path enters `op`."""
+        return [i for i, t in enumerate(self.sources.of(op)) if id(t) in self.tensors and is_differentiable(t)]
+
+
+def between(ys: list[tf.Tensor], xs: list[tf.Tensor], stop: Iterable[tf.Tensor] = ()) -> Between:
+    """The ops between xs and ys; no path continues behind a tensor in `stop` (the `stop_gradients`).
+
+    An x may lie upstream of another x, or be one of the ys.
+    """
+    sources = Sources(xs)
+    stopped = {id(t) for t in stop}
+    ends = [sources.outer(y) for y in ys]
+    consumers = _consumers(ancestors(ends, sources=sources), sources)
+    active = {id(x) for x in xs}
+    frontier = list(xs)
+    while frontier:
+        tensor = frontier.pop()
+        for op in () if id(tensor) in stopped else consumers.get(id(tensor), ()):
+            fresh = [t for t in op.outputs if id(t) not in active and is_differentiable(t)]
+            active.update(map(id, fresh))
+            frontier.extend(fresh)
+    reached = [id(y) in active for y in ends]
+    ops, tensors = _leading_to(ends, active, stopped, sources)
+    return Between(in_order(ops, sources), [id(x) in tensors for x in xs], reached, tensors, sources)
+
+
+def ancestors(ys: Iterable[tf.Tensor], *, sources: Sources | None = None, every: bool = False) -> list[tf.Operation]:
+    """The ops that ys are computed from along differentiable tensors, or along `every` data edge."""
+    sources = sources or Sources()
+    seen: dict[tf.Operation, None] = {}
+    stack = [y.op for y in ys]
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen[op] = None
+            stack.extend(t.op for t in sources.of(op) if every or is_differentiable(t))
+    return list(seen)
+
+
+def is_back_edge(op: tf.Operation, tensor: tf.Tensor) -> bool:
+    """True for the input of a V1 loop's Merge that comes from the previous iteration."""
+    return op.type in ("Merge", "RefMerge") and tensor.op.type in ("NextIteration", "RefNextIteration")
+
+
+def in_order(ops: Iterable[tf.Operation], sources: Sources | None = None) -> list[tf.Operation]:
+    """The ops, each after those among them that it reads; the back edges of loops do not count."""
+    sources = sources or Sources()
+    members = dict.fromkeys(ops)
+    entered: set[tf.Operation] = set()
+    ordered: list[tf.Operation] = []
+
+    def unread(op):
+        for t in sources.of(op):
+            if t.op in members and t.op not in entered and not is_back_edge(op, t):
+                entered.add(t.op)
+                yield t.op
+
+    for root in members:
+        if root in entered:
+            continue
+        entered.add(root)
+        stack = [(root, unread(root))]
+        while stack:
+            op, pending = stack[-1]
+            source = next(pending, None)
+            if source is None:
+                ordered.append(op)
+                stack.pop()
+            else:
+                stack.append((source, unread(source)))
+    return ordered
+
+
+def _consumers(ops, sources) -> dict[int, list[tf.Operation]]:
+    """For each tensor (by id), the ops among `ops` that read it."""
+    consumers: dict[int, list[tf.Operation]] = {}
+    for op in ops:
+        for t in sources.of(op):
+            consumers.setdefault(id(t), []).append(op)
+    return consumers
+
+
+def _leading_to(ends, active, stopped, sources):
+    """Of the active tensors those that lead to some end, and the ops on those paths."""
+    tensors: set[int] = set()
+    ops: dict[tf.Operation, None] = {}
+    stack = [t for t in ends if id(t) in active]
+    while stack:
+        tensor = stack.pop()
+        if id(tensor) in tensors:
+            continue
+        tensors.add(id(tensor))
+        feeding = [t for t in sources.of(tensor.op) if id(t) in active and id(t) not in stopped]
+        if feeding:
+            ops[tensor.op] = None
+            stack.extend(feeding)
+    return list(ops), tensors

@@ -1,0 +1,138 @@
+"""Private copies of V2 control flow and function calls.
+
+`tf.gradients` gives a forward `While`, `If`, `Case` or function call further outputs for its own use. A session that
+has already run the op does not see the change and refuses to run it again. So derivatives are taken through a copy of
+these ops and of what lies between them and ys; what the caller had stays as it was.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tf, _walk
+from ..errors import ControlFlowError
+
+# Where TensorFlow's gradient code looks for the Python graphs of a functional op: attribute of the op, of the object.
+_LOOP = {"cond": "_cond_graph", "body": "_body_graph"}
+_BRANCH = {"then_branch": "_true_graph", "else_branch": "_false_graph"}
+_BODIES = {"While": _LOOP, "StatelessWhile": _LOOP, "If": _BRANCH, "StatelessIf": _BRANCH}
+_CASES = frozenset({"Case", "StatelessCase"})
+MUTATED = frozenset({*_BODIES, *_CASES, "PartitionedCall", "StatefulPartitionedCall"})
+
+# Stateful ops that may run twice: they read, check, print, or hold what only this run sees.
+_REPEATABLE = frozenset({
+    "Assert", "EagerPyFunc", "Placeholder", "Print", "PrintV2", "PyFunc", "ReadVariableOp", "ResourceGather",
+    "ResourceGatherNd", "VarHandleOp", "VarIsInitializedOp", "VariableV2",
+})  # fmt: skip
+
+
+class PrivateCopy:
+    """Copies of the ops of a graph that `tf.gradients` would change, and of all that lies between them and ys."""
+
+    def __init__(self, between: _walk.Between):
+        self._tensors: dict[int, tf.Tensor] = {}
+        self._ops: dict[tf.Operation, tf.Operation] = {}
+        for op in between.ops:
+            sources = between.sources.of(op)
+            if _needs_copy(op) or any(id(t) in self._tensors for t in sources):
+                self._copy(op, [self._tensors.get(id(s), t) for s, t in zip(sources, op.inputs)])
+
+    def of(self, tensors: Iterable[tf.Tensor]) -> list[tf.Tensor]:
+        """The tensors, each replaced by its copy if it has one."""
+        return [self._tensors.get(id(t), t) for t in tensors]
+
+    def ops(self, ops: Iterable[tf.Operation]) -> list[tf.Operation]:
+        """The ops, each replaced by its copy if it has one."""
+        return [self._ops.get(op, op) for op in ops]
+
+    def _copy(self, op: tf.Operation, inputs: list[tf.Tensor]) -> None:
+        _refuse_side_effects(op)
+        if op._get_control_flow_context() is not None:
+            raise ControlFlowError(
+                f"{op.type} {op.name!r} depends on a V2 loop, branch or function call and lies inside V1 control flow; "
+                "build the whole graph with one kind (tf.enable_control_flow_v2 or tf.disable_control_flow_v2)"
+            )
+        self._ops[op] = copied = clone(op, inputs)
+        _name_bodies_afresh(copied)
+        self._tensors.update((id(old), new) for old, new in zip(op.outputs, copied.outputs))
+
+
+def _needs_copy(op: tf.Operation) -> bool:
+    return op.type in MUTATED and not isinstance(op.graph, _tf.FuncGraph)
+
+
+def clone(op: tf.Operation, inputs: list[tf.Tensor]) -> tf.Operation:
+    """An op like `op` that reads `inputs`, with the same attributes, device and control inputs."""
+    graph = op.graph
+    with graph.as_default(), tf.control_dependencies(None), tf.control_dependencies(list(op.control_inputs)):
+        copied = graph.create_op(
+            op.type,
+            inputs,
+            [t.dtype for t in op.outputs],
+            name=op.name.rsplit("/", 1)[-1],
+            attrs=dict(op.node_def.attr),
+        )
+    copied._set_device(op.device)
+    copied._gradient_function = op._gradient_function
+    for old, new in zip(op.outputs, copied.outputs):
+        new.set_shape(old.shape)
+        _tf.copy_handle_data(old, new)
+    return copied
+
+
+def _name_bodies_afresh(op: tf.Operation) -> None:
+    """Give the op, and those nested in it, Python graphs of their own under names that nothing else bears.
+
+    TensorFlow rewrites a body under its name with a suffix, and functions are shared by all graphs of the process: the
+    bodies of two copies would clash.
+    """
+    for attribute, cache in _body_attributes(op):
+        shapes = op.inputs[1:] if cache not in _LOOP.values() else op.outputs
+        body = _tf.function_graph(op, [t.shape for t in shapes], attribute.name)
+        body.name = f"{attribute.name}_copy_{_tf.uid()}"
+        setattr(op, cache, body)
+        for inner in body.get_operations():
+            if inner.type in MUTATED:
+                _name_bodies_afresh(inner)
+
+
+def _body_attributes(op: tf.Operation) -> list[tuple[Any, str]]:
+    """The function attributes of a loop or branch, each with the name under which its Python graph is kept."""
+    if op.type in _CASES:
+        return [(f, f"_branch_graph_{i}") for i, f in enumerate(op.get_attr("branches"))]
+    return [(op.get_attr(name), cache) for name, cache in _BODIES.get(op.type, {}).items()]
+
+
+def _refuse_side_effects(op: tf.Operation) -> None:
+    """A copy runs beside the original: what draws random numbers or changes state must not run twice."""
+    for op_type, where in _stateful(op):
+        if op_type not in _REPEATABLE:
+            raise ControlFlowError(
+                f"{op.type} {op.name!r} contains the stateful op {where!r} ({op_type}), and its derivative needs a "
+                "second run of the op. Draw random numbers with tf.random.stateless_*, or draw them and change state "
+                "outside of the loop, branch or function"
+            )
+
+
+def _stateful(op: tf.Operation) -> Iterator[tuple[str, str]]:
+    """(type, name) of the op if it is stateful itself, and of every stateful op in the functions that it calls."""
+    if op.type not in MUTATED and op.op_def is not None and op.op_def.is_stateful:
+        yield op.type, op.name
+    todo = list(_called(op.node_def.attr.values()))
+    seen = set()
+    while todo:
+        name = todo.pop()
+        function = None if name in seen else _tf.function_in(op.graph, name)
+        seen.add(name)
+        for node in function.node_def if function else ():
+            todo.extend(_called(node.attr.values()))
+            if node.op not in MUTATED and _tf.is_stateful(node.op):
+                yield node.op, node.name
+
+
+def _called(attributes) -> Iterator[str]:
+    for value in attributes:
+        if value.HasField("func"):
+            yield value.func.name
+        yield from (f.name for f in value.list.func)

@@ -1,0 +1,45 @@
+"""The L-operator: a cotangent pulled back, v^T J."""
+
+from typing import Any
+
+from .. import _tensors, _vjp
+from . import _policy
+from ._call import Call
+
+
+def Lop(
+    ys: Any, xs: Any, grad_ys: Any, *, disconnected: str = "raise", stop_gradients: Any = None, name: str = "Lop"
+) -> Any:
+    """The L-operator v^T J: the vector `grad_ys` times the Jacobian of `ys` with respect to `xs`, by one reverse pass.
+
+    For complex tensors it follows TensorFlow: J^T is conjugated, and for a holomorphic y the result is conj(J)^T v.
+
+    Args:
+      ys: tensor or structure of tensors y_k, any shapes, floating or complex.
+      xs: tensor, variable or structure of them x_i, any shapes, floating or complex.
+      grad_ys: structure like `ys`, each v_k of the shape and dtype of y_k; None stands for zeros.
+      disconnected: what to give for an x that no y depends on: "raise", "zero" or "none".
+      stop_gradients: tensor or structure of tensors that count as constants.
+      name: scope of the new ops.
+
+    Returns:
+      Structure like `xs`: sum_k v_k^T dy_k/dx_i, dense, each of the shape and dtype of x_i.
+
+    Raises:
+      DisconnectedError: no y depends on some x; the message names the op that cuts the path.
+      MissingRuleError: an op on the way has a derivative that nobody computes.
+      ShapeError, DtypeError: vectors do not match ys; xs or ys are not floating.
+      GraphMismatchError: eager tensors, tensors of several graphs, a finalized graph.
+
+    Example:
+      >>> x = tf.constant([1., 2., 3.])
+      >>> run(symgrad.Lop(x ** 2, x, [1., 10., 100.]))
+      array([  2.,  40., 600.], dtype=float32)
+
+    Reference: A. Griewank, A. Walther (2008), Evaluating Derivatives, 2nd ed., section 3.2.
+    """
+    with Call(ys, xs, stop_gradients, disconnected, name) as call:
+        cotangents = _tensors.vectors(grad_ys, ys, call.ys, "grad_ys")
+        found = _vjp.vjp(call.ys, call.tensors, cotangents, stop=call.stop)
+        found = _policy.for_inputs(found, call.ys, call.xs, disconnected, call.stop)
+        return _tensors.pack(xs, call.shaped(found, call.xs))

@@ -1,0 +1,43 @@
+"""What happens where there is no derivative: the one meaning of the keyword `disconnected`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, diagnose
+from ..errors import DisconnectedError
+
+CHOICES = ("raise", "zero", "none")
+
+
+def check(disconnected: str) -> None:
+    """Refuse a value that is none of the three."""
+    if disconnected not in CHOICES:
+        raise ValueError(f"disconnected={disconnected!r}; wanted one of {', '.join(map(repr, CHOICES))}")
+
+
+def for_inputs(
+    found: Sequence[tf.Tensor | None], ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], disconnected: str, stop=()
+) -> list[Any]:
+    """The derivatives by x: those that are None raise, become zeros shaped like x, or stay None."""
+    absent = [x for g, x in zip(found, xs) if g is None]
+    if absent and disconnected == "raise":
+        raise DisconnectedError(_explain(ys, [x.tensor for x in absent], stop))
+    return [x.zeros() if g is None and disconnected == "zero" else g for g, x in zip(found, xs)]
+
+
+def for_outputs(
+    found: Sequence[tf.Tensor | None], ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], disconnected: str, stop=()
+) -> list[Any]:
+    """The derivatives by y: those that are None raise, become zeros shaped like y, or stay None."""
+    absent = [y for t, y in zip(found, ys) if t is None]
+    if absent and disconnected == "raise":
+        tensors = [x.tensor for x in xs]
+        raise DisconnectedError("\n".join(f"{y.name} depends on no x. {_explain([y], tensors, stop)}" for y in absent))
+    return [tf.zeros_like(y) if t is None and disconnected == "zero" else t for t, y in zip(found, ys)]
+
+
+def _explain(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], stop: Sequence[tf.Tensor]) -> str:
+    causes = "\n".join(map(str, diagnose.why_none(list(ys), list(xs), stop_gradients=list(stop))))
+    return f'{causes}\nPass disconnected="zero" or "none" if this is meant to be so.'

@@ -1,0 +1,91 @@
+"""The R-operator: a tangent pushed forward, J v."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _vjp, _walk
+from ..errors import ControlFlowError
+from . import _policy
+from ._call import Call
+
+METHODS = ("auto", "double_vjp")
+
+
+def Rop(
+    ys: Any,
+    xs: Any,
+    tangents: Any,
+    *,
+    method: str = "auto",
+    disconnected: str = "raise",
+    stop_gradients: Any = None,
+    name: str = "Rop",
+) -> Any:
+    """The R-operator J v: the Jacobian of `ys` with respect to `xs` times the vector `tangents`.
+
+    Args:
+      ys: tensor or structure of tensors y_k, any shapes, floating or complex.
+      xs: tensor, variable or structure of them x_i, any shapes, floating or complex.
+      tangents: structure like `xs`, each v_i of the shape and dtype of x_i; None stands for zeros. A tangent enters at
+        its x and adds to what arrives there from xs upstream.
+      method: "double_vjp" takes the vector-Jacobian product g(u) = J^T u and, as g is linear in u, that of g at v,
+        which is J v; "auto" is the method that is right for this graph.
+      disconnected: what to give for a y that depends on no x, or an x that no y depends on: "raise", "zero" or "none".
+      stop_gradients: tensor or structure of tensors that count as constants.
+      name: scope of the new ops.
+
+    Returns:
+      Structure like `ys`: sum_i dy_k/dx_i v_i, each of the shape and dtype of y_k.
+
+    Raises:
+      DisconnectedError: there is no path; the message names the op that cuts it.
+      MissingRuleError: an op on the way, or its gradient op, has a derivative that nobody computes.
+      NotLinearError: a gradient function is not linear in the incoming gradient.
+      ControlFlowError: ys cross a V1 loop, which TensorFlow does not differentiate twice.
+      ShapeError, DtypeError, GraphMismatchError: as for `Lop`.
+
+    Example:
+      >>> x = tf.constant([1., 2., 3.])
+      >>> run(symgrad.Rop(tf.stack([x[0] * x[1], x[2] ** 2]), x, [1., 0., 1.]))
+      array([2., 6.], dtype=float32)
+
+    Reference: J. Towns (2017), A new trick for calculating Jacobian vector products.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}; wanted one of {', '.join(map(repr, METHODS))}")
+    with Call(ys, xs, stop_gradients, disconnected, name) as call:
+        vectors = _tensors.vectors(tangents, xs, call.xs, "tangents")
+        found = double_vjp(call, vectors, disconnected)
+        found = _policy.for_outputs(found, call.ys, call.xs, disconnected, call.stop)
+        return _tensors.pack(ys, call.shaped(found, call.ys))
+
+
+def double_vjp(call: Call, tangents: Sequence[tf.Tensor], disconnected: str) -> list[tf.Tensor | None]:
+    """J v by two reverse passes; None for a y that no path reaches.
+
+    The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
+    """
+    between = _walk.between(call.ys, call.tensors, call.stop)
+    refuse_v1_loops(between, "a double VJP")
+    dummies = [tf.ones_like(y, name="dummy") for y in call.ys]
+    pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop)
+    _policy.for_inputs(pulled, call.ys, call.xs, "raise" if disconnected == "raise" else "none", call.stop)
+    pairs = [(g, v) for g, v in zip(pulled, tangents) if g is not None]
+    if not pairs:
+        return [None] * len(call.ys)
+    pushed = _vjp.vjp([g for g, _ in pairs], dummies, [v for _, v in pairs])
+    return [tf.zeros_like(y) if t is None and reached else t for t, y, reached in zip(pushed, call.ys, between.reached)]
+
+
+def refuse_v1_loops(between: _walk.Between, what: str) -> None:
+    """Raise ControlFlowError if a path crosses a loop of V1 control flow."""
+    for op in between.ops:
+        if op.type in ("Exit", "RefExit", "Enter", "RefEnter"):
+            enter = next(o for o in between.ops if o.type in ("Enter", "RefEnter"))
+            frame = enter.get_attr("frame_name").decode()
+            raise ControlFlowError(
+                f"ys cross the V1 loop {frame!r} (at {op.name!r}), through which {what} cannot go; build the loop with "
+                "tf.enable_control_flow_v2() on"
+            )

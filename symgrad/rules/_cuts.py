@@ -1,0 +1,100 @@
+"""Where a derivative ends: which input of which op does not pass one on, and why."""
+
+import enum
+from collections.abc import Sequence
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tf, _walk
+from ._registry import transpose
+
+
+class Cut(enum.Enum):
+    """Why an op passes no derivative on. The first three are what the function means; the others are a gap."""
+
+    STOP_GRADIENT = "stop_gradient"
+    ZERO = "the derivative is zero wherever it exists"
+    INTEGER = "an integer or boolean tensor"
+    NOT_DIFFERENTIABLE = "TensorFlow marks the op type NotDifferentiable"
+    UNREGISTERED = "the op type has no registered gradient"
+    UNANSWERED = "the op's gradient function leaves this input out"
+
+    @property
+    def is_gap(self) -> bool:
+        """True if a derivative exists that nobody computes: going on would make the result incomplete."""
+        return self in (Cut.NOT_DIFFERENTIABLE, Cut.UNREGISTERED, Cut.UNANSWERED)
+
+
+# Piecewise constant, or not a function of the values of its input (TensorFlow answers None or marks them).
+_ZERO = frozenset({
+    "Ceil", "EditDistance", "Floor", "FloorDiv", "GetSessionHandleV2", "OnesLike", "Rint", "Round", "Sign",
+    "TensorArrayGradV3", "TensorArrayGradWithShape", "TensorArrayV3", "TruncateDiv", "ZerosLike",
+})  # fmt: skip
+
+# (op type, input) pairs that TensorFlow's gradient function answers with None although the derivative is not 0.
+_UNANSWERED = frozenset({("PadV2", 2), ("Zeta", 0)})
+
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
+
+def cut_at(op: tf.Operation, index: int) -> Cut | None:
+    """Why no derivative passes from the outputs of `op` to its input number `index`; None if one does.
+
+    A transpose rule stands for the registered gradient of its op type, for the inputs that it answers for.
+    """
+    if not _walk.is_differentiable(op.inputs[index]):
+        return Cut.INTEGER
+    if op.type == "StopGradient":
+        return Cut.STOP_GRADIENT
+    if op.type in _ZERO:
+        return Cut.ZERO
+    if op.type in transpose and not has_own_gradient(op):
+        answered = getattr(transpose[op.type], "answers", None)
+        return None if answered is None or index in answered else Cut.UNANSWERED
+    try:
+        function = _tf.get_gradient_function(op)
+    except LookupError:
+        return None if is_call(op) else Cut.UNREGISTERED
+    if function is None:
+        return Cut.NOT_DIFFERENTIABLE
+    if (op.type, index) in _UNANSWERED and not has_own_gradient(op):
+        return Cut.UNANSWERED
+    return None
+
+
+def has_own_gradient(op: tf.Operation) -> bool:
+    """True if the gradient of this one op is not that of its type: a custom gradient or an override."""
+    return op._gradient_function is not None or "_gradient_op_type" in op.node_def.attr
+
+
+def is_call(op: tf.Operation) -> bool:
+    """True for the call of a function, which TensorFlow differentiates without a registered gradient."""
+    return op.type in _CALLS or _tf.function_in(op.graph, op.type) is not None
+
+
+Gap = tuple[tf.Operation, int, Cut]
+
+
+def missing(ys: list[tf.Tensor], xs: list[tf.Tensor], stop: Sequence[tf.Tensor] = ()) -> list[Gap]:
+    """What a derivative of ys with respect to xs needs and is not there.
+
+    Args:
+      ys: tensors of one graph.
+      xs: tensors (for a variable its handle) of that graph.
+      stop: tensors behind which no path continues.
+
+    Returns:
+      `(op, input index, cause)` for each op on a path from xs to ys that has a derivative and no rule for it.
+    """
+    return gaps(_walk.between(ys, xs, stop))
+
+
+def gaps(between: _walk.Between) -> list[Gap]:
+    """The same for paths that have been walked already."""
+    found = []
+    for op in between.ops:
+        for index in between.active_inputs(op):
+            cut = cut_at(op, index)
+            if cut is not None and cut.is_gap:
+                found.append((op, index, cut))
+    return found
