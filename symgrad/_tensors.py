@@ -7,8 +7,22 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from . import _tf, _walk
+from . import _tf
 from .errors import DtypeError, GraphMismatchError, ShapeError
+
+
+FLOATING = frozenset({tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128})
+_CARRIERS = frozenset({tf.resource, tf.variant})  # variables, TensorArrays, TensorLists: what they hold may be floating
+
+
+def is_floating(tensor: tf.Tensor) -> bool:
+    """True if `tensor` holds floating or complex numbers."""
+    return tensor.dtype.base_dtype in FLOATING
+
+
+def is_differentiable(tensor: tf.Tensor) -> bool:
+    """True if a derivative can flow through `tensor`: it is floating, or the handle of something that may be."""
+    return is_floating(tensor) or tensor.dtype.base_dtype in _CARRIERS
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,7 @@ def outputs(ys: Any) -> list[tf.Tensor]:
     for i, y in enumerate(flatten(ys)):
         _refuse_eager(y, f"ys[{i}]")
         tensor = densify(tf.convert_to_tensor(unwrap(y)) if not isinstance(y, tf.IndexedSlices) else y)
-        if not _walk.is_floating(tensor):
+        if not is_floating(tensor):
             raise DtypeError(
                 f"ys[{i}] ({tensor.name}) has dtype {tensor.dtype.base_dtype.name}; only floating and complex tensors "
                 "have derivatives: take the tensor before it was cast or compared"
@@ -122,7 +136,7 @@ def _input(x: Any, graph: tf.Graph, label: str, any_dtype: bool) -> Input:
         handle = graph.capture(handle)
     label = f"{label} ({getattr(x, 'name', handle.name)})"
     dtype = tf.as_dtype(x.dtype).base_dtype
-    if dtype not in _walk.FLOATING and not any_dtype:
+    if dtype not in FLOATING and not any_dtype:
         raise DtypeError(
             f"{label} has dtype {dtype.name}; only floating and complex tensors have derivatives"
             + ("" if dtype != tf.resource else ": give the variable itself, not its handle")

@@ -9,19 +9,7 @@ from dataclasses import dataclass
 import tensorflow.compat.v1 as tf
 
 from . import _tf
-
-FLOATING = frozenset({tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128})
-_CARRIERS = frozenset({tf.resource, tf.variant})  # variables, TensorArrays, TensorLists: what they hold may be floating
-
-
-def is_floating(tensor: tf.Tensor) -> bool:
-    """True if `tensor` holds floating or complex numbers."""
-    return tensor.dtype.base_dtype in FLOATING
-
-
-def is_differentiable(tensor: tf.Tensor) -> bool:
-    """True if a derivative can flow through `tensor`: it is floating, or the handle of something that may be."""
-    return is_floating(tensor) or tensor.dtype.base_dtype in _CARRIERS
+from ._tensors import is_differentiable
 
 
 class Sources:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf, _walk
+from .. import _tensors, _tf, _walk
 from ._registry import transpose
 
 
@@ -42,7 +42,7 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
 
     A transpose rule stands for the registered gradient of its op type, for the inputs that it answers for.
     """
-    if not _walk.is_differentiable(op.inputs[index]):
+    if not _tensors.is_differentiable(op.inputs[index]):
         return Cut.INTEGER
     if op.type == "StopGradient":
         return Cut.STOP_GRADIENT
