@@ -10,7 +10,6 @@ import tensorflow.compat.v1 as tf
 from . import _tf
 from .errors import DtypeError, GraphMismatchError, ShapeError
 
-
 FLOATING = frozenset({tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128})
 _CARRIERS = frozenset({tf.resource, tf.variant})  # variables, TensorArrays, TensorLists: what they hold may be floating
 
