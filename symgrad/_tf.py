@@ -28,8 +28,9 @@ from tensorflow.python.ops import handle_data_util
 from tensorflow.python.ops.control_flow_util_v2 import get_func_graph as function_graph
 
 # To rebuild resource variables of graphs that were stored without collections; tf.Variable.from_proto makes
-# reference variables only.
-from tensorflow.python.ops.resource_variable_ops import ResourceVariable
+# reference variables only; and for variables that no distribution strategy mirrors (hyperparameters).
+# is_resource_variable: a mirrored variable raises when asked for its handle, so hasattr cannot tell.
+from tensorflow.python.ops.resource_variable_ops import ResourceVariable, is_resource_variable
 
 # tf.while_loop makes V1 frames unless control flow v2 is on for the whole process; a row loop must be one While op.
 from tensorflow.python.ops.while_v2 import while_loop as while_loop_v2
@@ -55,6 +56,7 @@ __all__ = [
     "get_gradient_function",
     "get_init_op",
     "import_scoped_meta_graph",
+    "is_resource_variable",
     "is_stateful",
     "op_def_registry",
     "uid",

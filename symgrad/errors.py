@@ -12,6 +12,7 @@ __all__ = [
     "LoadError",
     "MissingRuleError",
     "NotLinearError",
+    "OptimizerError",
     "ShapeError",
     "SymgradError",
 ]
@@ -47,6 +48,10 @@ class NotLinearError(SymgradError, ValueError):
 
 class ControlFlowError(SymgradError, NotImplementedError):
     """Control flow that the chosen method cannot pass; the message names the loop and the way out."""
+
+
+class OptimizerError(SymgradError, ValueError):
+    """An optimizer was given a value, a list of pairs, a session or a step formula that it cannot train with."""
 
 
 class GraphMismatchError(SymgradError, ValueError):

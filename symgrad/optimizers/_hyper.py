@@ -1,0 +1,234 @@
+"""The values of declared hyperparameters: numbers that change while training, schedules, tensors, callables.
+
+A number lives in a variable of its own in each graph. That variable is in no collection, and its reads fall back to the
+number while it is uninitialised, so that it needs no initialiser, a plain `Saver()` neither writes it nor looks for it,
+and sessions that check for uninitialised variables are content. A number is configuration: a resumed run takes the one
+from its constructor. Who wants a rate in the checkpoint gives a variable.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from .. import _tf
+from ..errors import OptimizerError
+from ._declare import REQUIRED, hyperparameter
+from ._variables import home, is_variable, unwrap
+
+__all__ = ["Hyperparameters", "is_number"]
+
+
+def is_number(value: Any) -> bool:
+    """True for Python and NumPy numbers, which a hyperparameter keeps in a variable."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+class Hyperparameters:
+    """The hyperparameters of one optimizer.
+
+    Args:
+      owner: the optimizer's name, for the names of variables and messages.
+      declarations: name to declaration.
+      values: name to given value; the defaults fill what is missing.
+    """
+
+    def __init__(self, owner: str, declarations: Mapping[str, hyperparameter], values: Mapping[str, Any]):
+        self._owner, self._declarations = owner, declarations
+        self._given: dict[str, Any] = {}
+        self._cells: dict[tuple[str, tf.Graph | None], _Cell] = {}
+        self._built: set[tuple[str, tf.Graph | None]] = set()
+        for name, declaration in declarations.items():
+            value = values.get(name, declaration.default)
+            if value is REQUIRED:
+                raise OptimizerError(f"{owner} needs {name}: give it by position or as {name}=...")
+            self._given[name] = self._checked(name, unwrap(value))
+
+    def __iter__(self):
+        return iter(self._given)
+
+    def given(self, name: str) -> Any:
+        """What was given last: a number, tensor, variable, schedule or callable."""
+        return self._given[name]
+
+    def initial(self, name: str) -> Any:
+        """The value with which state that starts from this hyperparameter begins."""
+        value = self._given[name]
+        if is_number(value):
+            return np.asarray(value, _dtype(value))
+        if is_variable(value):
+            return value.initialized_value() if home() is not None else value.read_value()
+        return value() if callable(value) and not tf.is_tensor(value) else value
+
+    # ---- in the training step
+
+    def tensor(self, name: str, step: Callable[[], tf.Tensor]) -> tf.Tensor:
+        """The scalar of this moment, in the graph where training is built (or in eager code).
+
+        Args:
+          name: the hyperparameter.
+          step: returns the number of finished steps, for schedules; called only where one needs it.
+        """
+        value, where = self._given[name], home()
+        self._built.add((name, where))
+        if is_number(value):
+            return self._cell(name, where).value()
+        if is_variable(value):
+            return self._finite(name, tf.convert_to_tensor(value.read_value()))
+        if callable(value) and not tf.is_tensor(value):
+            value = self._call(name, value, step)
+        return self._finite(name, tf.convert_to_tensor(unwrap(value)))
+
+    def _call(self, name: str, function: Callable, step: Callable[[], tf.Tensor]) -> Any:
+        wants = _required_arguments(function)
+        if wants > 1:
+            raise OptimizerError(
+                f"{self._owner}.{name} is a callable with {wants} required arguments; wanted one without arguments, "
+                "or a schedule: a function of the step"
+            )
+        value = function(step()) if wants else function()
+        if is_number(value) and not tf.executing_eagerly() and not wants:
+            # A graph would keep the number of the day it was built; the callable is asked at every step instead.
+            dtype = _dtype(value)
+            value = tf.numpy_function(lambda: np.asarray(function(), dtype), [], tf.as_dtype(dtype))
+            value.set_shape(())
+        return value
+
+    def _finite(self, name: str, value: tf.Tensor) -> tf.Tensor:
+        if value.shape.rank not in (0, None):
+            raise OptimizerError(f"{self._owner}.{name} has shape {value.shape}; wanted a scalar")
+        if not value.dtype.is_floating:
+            return value
+        if tf.executing_eagerly():
+            self._checked(name, float(value))
+            return value
+        return tf.check_numerics(value, f"{self._owner}.{name} is not a finite number at this step")
+
+    def _cell(self, name: str, where: tf.Graph | None) -> _Cell:
+        if (name, where) not in self._cells:
+            self._cells[name, where] = _Cell(f"{self._owner}/{name}", self._given[name])
+        return self._cells[name, where]
+
+    # ---- from outside
+
+    def get(self, name: str, session: Any = None) -> Any:
+        """The present value: a number from the session, a variable in eager code, else what was given."""
+        cell = self._cells.get((name, home()))
+        if cell is None:
+            return self._given[name]
+        if home() is None:
+            return cell.variable
+        session = session or tf.get_default_session()
+        return self._given[name] if session is None else cell.get(session)
+
+    def set(self, name: str, value: Any, session: Any = None) -> None:
+        """Give a new value, before or while training.
+
+        Raises:
+          OptimizerError: the value is out of range; or the training step is built and the value is not a number, or
+            no session says where to put it.
+        """
+        value, where = self._checked(name, unwrap(value)), home()
+        cell = self._cells.get((name, where))
+        if cell is None:
+            frozen = [graph for built, graph in self._built if built == name and graph is not None]
+            if frozen:
+                raise OptimizerError(self._fixed(name, value))
+            self._given[name] = value
+            return
+        if not is_number(value):
+            raise OptimizerError(self._fixed(name, value))
+        if where is None:
+            cell.variable.assign(value)
+        else:
+            session = session or tf.get_default_session()
+            if session is None:
+                raise OptimizerError(
+                    f"{self._owner}.{name} is built into a graph and there is no default session to set it in; call "
+                    f"optimizer.set(session, {name}={value!r}), or assign under `with session.as_default():`"
+                )
+            cell.set(session, value)
+        self._given[name] = value
+
+    def _fixed(self, name: str, value: Any) -> str:
+        return (
+            f"the training step is built with {self._owner}.{name} = {self._given[name]!r}, which {value!r} cannot "
+            "replace; only a number can replace a number, while the step's graph is the default one (a variable, a "
+            "schedule or a tensor is changed where it is made)"
+        )
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """The value, if it is no number or one in the declared range."""
+        low, below = self._declarations[name].low, self._declarations[name].below
+        if not is_number(value):
+            if value is None or isinstance(value, (str, bool)):
+                raise OptimizerError(
+                    f"{self._owner}.{name} is {value!r}; wanted a number, tensor, variable, schedule or callable"
+                )
+            return value
+        if not math.isfinite(value):
+            raise OptimizerError(f"{self._owner}.{name} is {value}; wanted a finite number")
+        if (low is not None and value < low) or (below is not None and value >= below):
+            wanted = [f"at least {low}"] * (low is not None) + [f"below {below}"] * (below is not None)
+            raise OptimizerError(f"{self._owner}.{name} is {value}; wanted a number {' and '.join(wanted)}")
+        return value
+
+
+class _Cell:
+    """One number in one graph: a variable outside the collections, and its read that needs no initialisation."""
+
+    def __init__(self, name: str, number: float):
+        self._default = np.asarray(number, _dtype(number))
+        # A plain resource variable even under a strategy: a mirrored one has no handle in a V1 graph. tf.Variable would
+        # ask the strategy.
+        with tf.init_scope(), tf.name_scope(""):
+            self.variable = _tf.ResourceVariable(self._default, name=name, trainable=False, collections=[])
+            self._current = None if tf.executing_eagerly() else self._read()
+
+    def value(self) -> tf.Tensor:
+        """The number as a tensor of the moment."""
+        if self._current is None:
+            return self.variable.read_value()
+        return self._current if self._current.graph is tf.get_default_graph() else self._read()
+
+    def _read(self) -> tf.Tensor:
+        return tf.cond(
+            tf.raw_ops.VarIsInitializedOp(resource=self.variable.handle),
+            self.variable.read_value,
+            lambda: tf.constant(self._default),
+        )
+
+    def get(self, session: Any) -> float:
+        """The number in a session, in the shortest form that rounds to it."""
+        return float(str(_run(session, self._current)))
+
+    def set(self, session: Any, number: float) -> None:
+        """Write the number by the variable's own initialiser: no op is added, so a finalized graph does not mind."""
+        initializer = self.variable.initializer
+        _run(session, initializer, {initializer.inputs[1]: np.asarray(number, self._default.dtype)})
+
+
+def _run(session: Any, fetch: Any, feed_dict: dict | None = None) -> Any:
+    """Run without the hooks of a monitored session, for which it would be a training step."""
+    if hasattr(session, "run_step_fn"):
+        return session.run_step_fn(lambda context: context.session.run(fetch, feed_dict))
+    return session.run(fetch, feed_dict)
+
+
+def _dtype(number: float) -> np.dtype:
+    """float32 for Python numbers, as TensorFlow's optimizers round them; NumPy's floats keep their precision."""
+    return number.dtype if isinstance(number, np.floating) else np.dtype(np.float32)
+
+
+def _required_arguments(function: Callable) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # builtins without a signature
+        return 0
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is p.empty for p in parameters)

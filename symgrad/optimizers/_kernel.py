@@ -1,0 +1,55 @@
+"""TensorFlow's fused kernel of a formula, as one row: which raw op, and what goes into its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from ._variables import is_resource, reference
+
+__all__ = ["Kernel"]
+
+
+class Kernel:
+    """A family of raw ops `ResourceApply<name>`, `Apply<name>`, `ResourceSparseApply<name>`, `SparseApply<name>`.
+
+    Args:
+      name: the word in the ops' names, such as `"Momentum"`.
+      slots: argument of the op to the attribute of the slot that it updates.
+      grad: the op's argument for the gradient.
+      sparse: True if the sparse ops exist; they move only the rows that have a gradient.
+      flags: argument of the op to the name of an option.
+      scalars: argument of the op to the name of a hyperparameter or shared slot, or a function of `h`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        slots: dict[str, str] | None = None,
+        grad: str = "grad",
+        sparse: bool = False,
+        flags: dict[str, str] | None = None,
+        **scalars: str | Callable[[Any], tf.Tensor],
+    ):
+        self.name, self.sparse = name, sparse
+        self._slots, self._grad, self._flags, self._scalars = slots or {}, grad, flags or {}, scalars
+
+    def dense(self, grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -> Any:
+        """Update variable and slots by a dense gradient. Returns the op (None in eager code)."""
+        return self._run(f"Apply{self.name}", var, h, slots, **{self._grad: grad})
+
+    def rows(self, grad: tf.IndexedSlices, var: Any, h: Any, slots: dict[str, Any]) -> Any:
+        """Update the rows that `grad` names, each once. Returns the op (None in eager code)."""
+        return self._run(f"SparseApply{self.name}", var, h, slots, indices=grad.indices, **{self._grad: grad.values})
+
+    def _run(self, op_type: str, var: Any, h: Any, slots: dict[str, Any], **inputs: Any) -> Any:
+        resource = is_resource(var)
+        op = getattr(tf.raw_ops, f"Resource{op_type}" if resource else op_type)
+        states = {argument: reference(slots[name]) for argument, name in self._slots.items()}
+        scalars = {a: s(h) if callable(s) else getattr(h, s) for a, s in self._scalars.items()}
+        flags = {argument: h.option(name) for argument, name in self._flags.items()}
+        result = op(var=reference(var), use_locking=h.use_locking, **states, **scalars, **flags, **inputs)
+        return result if resource else result.op
