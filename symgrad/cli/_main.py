@@ -1,7 +1,6 @@
 """Entry point: runs the app and turns the errors that a user can act on into one line."""
 
 import logging
-import os
 import sys
 from typing import Any, NoReturn, cast
 
@@ -9,6 +8,7 @@ import typer
 
 from ..errors import SymgradError
 from ._app import app
+from ._quiet import quiet_native_code
 
 # What a wrong command line raises. typer re-exports BadParameter alone of these errors, and newer versions bring a copy
 # of click instead of requiring it, so the base class (ClickException) is reached through BadParameter.
@@ -21,16 +21,21 @@ def main(arguments: list[str] | None = None) -> None:
     Args:
       arguments: what follows `symgrad` on the command line; None takes that of this process.
     """
-    # TensorFlow's start-up notes and deprecation warnings would bury the one line that is for the user.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    # TensorFlow's deprecation warnings are about the code of this package, not about the user's.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
-    arguments = sys.argv[1:] if arguments is None else arguments
+    with quiet_native_code():
+        _run(sys.argv[1:] if arguments is None else arguments)
+
+
+def _run(arguments: list[str]) -> NoReturn:
     try:
         code = app(args=arguments or ["--help"], prog_name="symgrad", standalone_mode=False)
     except _USAGE_ERROR as error:
         _fail(f"{cast(Any, error).format_message()} (see symgrad --help)", code=2)
-    except (SymgradError, OSError) as error:
+    except SymgradError as error:
         _fail(str(error) or type(error).__name__, code=1)
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=1)
     except typer.Abort:
         _fail("interrupted", code=130)
     sys.exit(code)

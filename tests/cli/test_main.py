@@ -1,5 +1,6 @@
 """The command line's frame: help, version, one line and the right exit code for every error."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -48,7 +49,8 @@ def test_wrong_command_line_is_one_line_and_exit_code_2(arguments, said, capsys)
     ("error", "line", "code"),
     [
         (symgrad.errors.LoadError("x.pb: not a graph\n  but a zip file"), "x.pb: not a graph but a zip file", 1),
-        (FileNotFoundError(2, "No such file", "x.pb"), "[Errno 2] No such file: 'x.pb'", 1),
+        (FileNotFoundError(2, "No such file", "x.pb"), "x.pb: No such file", 1),
+        (OSError("disk full"), "disk full", 1),
         (symgrad.errors.ShapeError(), "ShapeError", 1),
         (typer.Abort(), "interrupted", 130),
     ],
@@ -75,3 +77,30 @@ def test_python_m_symgrad():
     command = [sys.executable, "-m", "symgrad", "--version"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == f"symgrad {symgrad.__version__}\n"
+
+
+def test_notes_of_native_code_are_held_back_unless_something_breaks(monkeypatch, capfd):
+    def write_note_then(error):
+        def app(**_):
+            os.write(2, b"a note of native code\n")
+            print("for the user", file=sys.stderr)
+            raise error
+
+        return app
+
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    monkeypatch.setattr(_main, "app", write_note_then(symgrad.errors.LoadError("bad file")))
+    assert exit_code_of(["anything"]) == 1
+    assert capfd.readouterr().err == "for the user\nsymgrad: bad file\n"
+    monkeypatch.setattr(_main, "app", write_note_then(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        main(["anything"])
+    assert capfd.readouterr().err == "for the user\na note of native code\n"
+    assert "TF_CPP_MIN_LOG_LEVEL" not in os.environ
+
+
+def test_native_notes_are_shown_to_who_asks_for_them(monkeypatch, capfd):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
+    monkeypatch.setattr(_main, "app", lambda **_: os.write(2, b"a note\n") and None)
+    assert exit_code_of(["anything"]) == 0
+    assert capfd.readouterr().err == "a note\n"
