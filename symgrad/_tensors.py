@@ -60,6 +60,11 @@ class Input:
         return tf.zeros_like(self.value())
 
 
+def is_variable(value: Any) -> bool:
+    """True for a TensorFlow variable of any kind (tf.compat.v1.Variable is the base of reference variables only)."""
+    return isinstance(value, tf.compat.v2.Variable)
+
+
 def flatten(structure: Any) -> list[Any]:
     """The leaves of a structure; variables and IndexedSlices are leaves."""
     return tf.nest.flatten(structure)
@@ -124,9 +129,9 @@ def inputs(xs: Any, graph: tf.Graph, *, any_dtype: bool = False) -> list[Input]:
 
 def _input(x: Any, graph: tf.Graph, label: str, any_dtype: bool) -> Input:
     x = unwrap(x)
-    if not tf.is_tensor(x) and not isinstance(x, tf.Variable):
+    if not tf.is_tensor(x) and not is_variable(x):
         raise DtypeError(f"{label} is a {type(x).__name__}; wanted a tensor or a variable that ys are computed from")
-    handle = x.handle if hasattr(x, "handle") else x._ref() if isinstance(x, tf.Variable) else x
+    handle = x.handle if hasattr(x, "handle") else x._ref() if is_variable(x) else x
     if isinstance(x, tf.IndexedSlices):
         raise DtypeError(f"{label} is an IndexedSlices; differentiate with respect to its .values")
     if isinstance(handle, _tf.EagerTensor):
@@ -150,7 +155,7 @@ def _input(x: Any, graph: tf.Graph, label: str, any_dtype: bool) -> Input:
 def unwrap(value: Any) -> Any:
     """The TensorFlow variable inside a Keras 3 variable, anything else as it is."""
     inner = getattr(value, "value", None)
-    return inner if isinstance(inner, tf.Variable) and not isinstance(value, tf.Variable) else value
+    return inner if is_variable(inner) and not is_variable(value) else value
 
 
 def _encloses(outer: tf.Graph, graph: tf.Graph | None) -> bool:

@@ -25,7 +25,7 @@ def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Ten
     """
     copy = PrivateCopy(between)
     stop = options.pop("stop_gradients", None)
-    with _attached(copy.ops(between.ops)):
+    with _attached(copy.ops(between.ops)), _for_tensor_arrays(between.ops):
         return tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
 
 
@@ -72,3 +72,20 @@ def _attached(ops: Sequence[tf.Operation]) -> Iterator[None]:
     finally:
         for op in ruled:
             op._gradient_function = None
+
+
+@contextlib.contextmanager
+def _for_tensor_arrays(ops: Sequence[tf.Operation]) -> Iterator[None]:
+    """Switch V2 control flow off while V1 TensorArrays are differentiated.
+
+    Their gradient functions wrap the handle in a tf.TensorArray, which with V2 control flow on is made of a TensorList
+    and refuses a handle.
+    """
+    switch = tf.control_flow_v2_enabled() and any(op.type.startswith("TensorArray") for op in ops)
+    if switch:
+        tf.disable_control_flow_v2()
+    try:
+        yield
+    finally:
+        if switch:
+            tf.enable_control_flow_v2()
