@@ -1,6 +1,7 @@
 """Sphinx configuration; `make docs` builds with warnings as errors."""
 
 import os
+import re
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -16,6 +17,9 @@ myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
+# A word in single backticks is code, as in Markdown.
+default_role = "code"
+
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = True
@@ -25,3 +29,19 @@ napoleon_custom_sections = [("Reference", "notes_style")]
 
 html_theme = "furo"
 html_title = f"symgrad {version}"
+
+
+def escape_formulas(app, what, name, obj, options, lines):
+    """Docstrings are plain text with formulas (|x|, v*, x_): keep reStructuredText from reading markup into them."""
+    in_example = False
+    for i, line in enumerate(lines):
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        if not in_example:
+            pieces = line.split("`")
+            pieces[::2] = [re.sub(r"([|*]|(?<=\w)_(?!\w))", r"\\\1", piece) for piece in pieces[::2]]
+            lines[i] = "`".join(pieces)
+
+
+def setup(app):
+    """Run before napoleon, which has the default priority."""
+    app.connect("autodoc-process-docstring", escape_formulas, priority=100)
