@@ -68,10 +68,10 @@ def test_wiring_has_every_edge_of_the_graph():
         for s, t, o, i in zip(wires.source, wires.target, wires.output, wires.slot)
     }
     want = {(t.op.name, op.name, t.value_index, i) for op in graph.get_operations() for i, t in enumerate(op.inputs)}
-    want |= {(c.name, op.name, -1, i) for op in graph.get_operations() for i, c in enumerate(op.control_inputs)}
+    want |= {(c.name, op.name, -1, -1) for op in graph.get_operations() for c in op.control_inputs}
     assert edges == want
     assert ("halves", "sum", 1, 0) in edges
-    assert ("first", "sum", -1, 0) in edges
+    assert ("first", "sum", -1, -1) in edges
 
 
 def test_ends_are_placeholders_and_unconsumed_results():

@@ -59,8 +59,8 @@ def read(source: str | os.PathLike | bytes, *, tags: str | list[str] | None = No
     Raises:
       LoadError: the file is missing, damaged, truncated or of another format; the message says which.
     """
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return _from_bytes(bytes(source), f"{len(source):,} bytes", None, tags)
+    if isinstance(source, bytes):
+        return _from_bytes(source, f"{len(source):,} bytes", None, tags)
     if not isinstance(source, (str, os.PathLike)):
         raise LoadError(f"expected a path or bytes, got {type(source).__name__}")
     path = Path(source)

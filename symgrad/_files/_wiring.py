@@ -24,8 +24,8 @@ _NOT_A_RESULT = frozenset(
 class Wiring:
     """Ops by position and their edges as four parallel int arrays.
 
-    `output` is the index of the source's output, -1 for a control edge; `slot` is the index among the target's data
-    inputs, or among its control inputs. Edges are sorted by target, data before control as they were written.
+    `output` is the index of the source's output, `slot` that among the target's inputs; both are -1 for a control edge.
+    Edges are sorted by target, as they were written.
     """
 
     names: list[str]
@@ -69,7 +69,7 @@ def wiring(nodes: Iterable[Any], label: str) -> Wiring:
     slot: list[int] = []
     missing = []
     for i, node in enumerate(nodes):
-        data = control = 0
+        taken = 0
         for text in node.input:
             at = index.get(text)  # by far the most inputs are a bare name
             port = 0
@@ -82,12 +82,8 @@ def wiring(nodes: Iterable[Any], label: str) -> Wiring:
             source.append(at)
             target.append(i)
             output.append(port)
-            if port < 0:
-                slot.append(control)
-                control += 1
-            else:
-                slot.append(data)
-                data += 1
+            slot.append(-1 if port < 0 else taken)
+            taken += port >= 0
     if missing:
         raise LoadError(_missing_inputs(missing, label))
     edges = (np.asarray(column, dtype=np.int32) for column in (source, target, output, slot))

@@ -1,3 +1,7 @@
 """The gradient graph as a networkx graph: build, query, draw."""
 
-__all__: list[str] = []
+from ._build import build
+from ._query import between
+from ._svg import to_svg
+
+__all__ = ["between", "build", "to_svg"]

@@ -1,0 +1,175 @@
+"""The compact core of a graph: flat lists and int arrays, from a live graph or from a GraphDef."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._files import Wiring
+
+TensorSpec = tuple[str, tuple[int | None, ...] | None]
+
+
+@dataclass
+class Core:
+    """What is known of each op without its attributes.
+
+    Attributes:
+      wiring: names, types and edges.
+      devices: requested device of each op, "" for none.
+      outputs: (dtype name, shape or None) of each output of each op.
+      enters: position of each Enter op to its frame name.
+      original: position of each op with an `_original_op` to that op's position, -1 where it is in another graph.
+    """
+
+    wiring: Wiring
+    devices: list[str]
+    outputs: list[tuple[TensorSpec, ...]]
+    enters: dict[int, str] = field(default_factory=dict)
+    original: dict[int, int] = field(default_factory=dict)
+
+
+def from_live(graph: Any) -> Core:
+    """The core of a `tf.Graph` or FuncGraph, read from its ops without serialising it."""
+    ops = graph.get_operations()
+    index = {op.name: i for i, op in enumerate(ops)}
+    spec = _interned(_live_spec)
+    source: list[int] = []
+    target: list[int] = []
+    output: list[int] = []
+    slot: list[int] = []
+    core = Core(Wiring([], [], *[np.zeros(0, np.int32)] * 4), [], [])
+    names, types, devices, outputs = core.wiring.names, core.wiring.types, core.devices, core.outputs
+    for i, op in enumerate(ops):
+        names.append(op.name)
+        types.append(op.type)
+        devices.append(op.device)
+        outputs.append(tuple(spec(tensor.dtype, tensor.shape) for tensor in op.outputs))
+        for k, tensor in enumerate(op.inputs):
+            source.append(index[tensor.op.name])
+            target.append(i)
+            output.append(tensor.value_index)
+            slot.append(k)
+        for other in op.control_inputs:
+            source.append(index[other.name])
+            target.append(i)
+            output.append(-1)
+            slot.append(-1)
+        original = op._original_op
+        if original is not None:
+            core.original[i] = index[original.name] if original.graph is graph else -1
+        if op.type in ("Enter", "RefEnter"):
+            core.enters[i] = op.get_attr("frame_name").decode("utf-8", "replace")
+    core.wiring = Wiring(names, types, *(np.asarray(c, np.int32) for c in (source, target, output, slot)))
+    return core
+
+
+def from_graph_def(graph_def: Any, wiring: Wiring) -> Core:
+    """The core of a GraphDef: dtypes where TensorFlow knows the op, shapes where they are stored."""
+    nodes = graph_def.node
+    read = _Reader(wiring)
+    core = Core(wiring, [node.device for node in nodes], [read.outputs(i, node) for i, node in enumerate(nodes)])
+    for i, node in enumerate(nodes):
+        if node.op in ("Enter", "RefEnter"):
+            core.enters[i] = node.attr["frame_name"].s.decode("utf-8", "replace") if "frame_name" in node.attr else ""
+    return core
+
+
+def _interned(make: Callable[..., TensorSpec]) -> Callable[..., TensorSpec]:
+    """`make` with equal results shared: a deep net has few different shapes and many tensors."""
+    known: dict[TensorSpec, TensorSpec] = {}
+
+    def interned(*args: Any) -> TensorSpec:
+        value = make(*args)
+        return known.setdefault(value, value)
+
+    return interned
+
+
+def _live_spec(dtype: Any, shape: Any) -> TensorSpec:
+    return dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list())
+
+
+class _Reader:
+    """Output dtypes and shapes of NodeDefs."""
+
+    def __init__(self, wiring: Wiring):
+        import tensorflow.compat.v1 as tf
+
+        from .._tf import op_def_registry
+
+        self._dtypes = {number: tf.as_dtype(number).name for number in _dtype_numbers(tf)}
+        self._op_def = op_def_registry.get
+        self._known: dict[TensorSpec, TensorSpec] = {}
+        self._definitions: dict[str, Any] = {}
+        self._used = np.zeros(len(wiring.names), np.int64)
+        data = wiring.output >= 0
+        np.maximum.at(self._used, wiring.source[data], wiring.output[data] + 1)
+
+    def outputs(self, position: int, node: Any) -> tuple[TensorSpec, ...]:
+        """One spec per output; for an op nobody knows, as many as its consumers read."""
+        dtypes = self._output_dtypes(node)
+        if dtypes is None:
+            count = min(int(self._used[position]), 1024)
+            dtypes = ["unknown"] * count
+        shapes = self._shapes(node, len(dtypes))
+        pairs = zip(dtypes, shapes)
+        return tuple(self._known.setdefault(pair, pair) for pair in pairs)
+
+    def _output_dtypes(self, node: Any) -> list[str] | None:
+        if node.op not in self._definitions:
+            definition = self._op_def(node.op)
+            self._definitions[node.op] = None if definition is None else list(definition.output_arg)
+        arguments = self._definitions[node.op]
+        if arguments is None:
+            return None
+        result: list[str] = []
+        for argument in arguments:
+            if argument.type_list_attr:
+                types = node.attr[argument.type_list_attr].list.type if argument.type_list_attr in node.attr else ()
+                result += [self._name(number) for number in types]
+                continue
+            number = argument.type
+            if argument.type_attr:
+                number = node.attr[argument.type_attr].type if argument.type_attr in node.attr else 0
+            repeat = 1
+            if argument.number_attr:
+                repeat = node.attr[argument.number_attr].i if argument.number_attr in node.attr else 1
+            result += [self._name(number)] * max(0, min(repeat, 65536))
+        return result
+
+    def _name(self, number: int) -> str:
+        return self._dtypes.get(number if number < 100 else number - 100, "unknown")
+
+    def _shapes(self, node: Any, count: int) -> list[tuple[int | None, ...] | None]:
+        attrs = node.attr
+        if "_output_shapes" in attrs:
+            stored = [_shape(proto) for proto in attrs["_output_shapes"].list.shape]
+            return (stored + [None] * count)[:count]
+        if node.op in _SHAPED and "shape" in attrs:
+            return [_shape(attrs["shape"].shape)] * count
+        if node.op == "Const" and "value" in attrs:
+            return [_shape(attrs["value"].tensor.tensor_shape)] * count
+        return [None] * count
+
+
+_SHAPED = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Variable", "VariableV2"})
+
+
+def _shape(proto: Any) -> tuple[int | None, ...] | None:
+    if proto.unknown_rank:
+        return None
+    return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)
+
+
+def _dtype_numbers(tf: Any) -> list[int]:
+    """The dtypes this TensorFlow has names for; reference dtypes are these plus 100."""
+    numbers = []
+    for number in range(1, 100):
+        try:
+            tf.as_dtype(number)
+        except TypeError:
+            continue
+        numbers.append(number)
+    return numbers

@@ -1,0 +1,95 @@
+"""Questions to a built graph: what lies between, what is in it, which gradients belong to an op."""
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import GraphMismatchError
+
+if TYPE_CHECKING:
+    import networkx
+
+
+def between(graph: "networkx.MultiDiGraph", sources: Any, targets: Any) -> "networkx.MultiDiGraph":
+    """The part of a graph that lies on data paths from any of `sources` to any of `targets`.
+
+    Args:
+      graph: a graph from `build`.
+      sources, targets: node names, ops or tensors, one or an iterable of them.
+
+    Returns:
+      A copy with just the ops on such paths, ends included, and every edge among them. Empty where there is no path.
+
+    Raises:
+      GraphMismatchError: a name is not in the graph.
+    """
+    down = _reach(graph, node_names(graph, sources), forwards=True)
+    up = _reach(graph, node_names(graph, targets), forwards=False)
+    return graph.subgraph(down & up).copy()
+
+
+def neighbourhood(graph: "networkx.MultiDiGraph", ys: Any, xs: Any) -> "networkx.MultiDiGraph":
+    """The ops between xs and ys with their gradients and what they read; see `build`."""
+    kept = set(graph)
+    if xs is not None:
+        kept &= _reach(graph, node_names(graph, xs), forwards=True)
+    if ys is not None:
+        kept &= _reach(graph, node_names(graph, ys), forwards=False)
+    kept = _with_gradients(graph, kept)
+    for name in list(kept):
+        for source in graph.predecessors(name):
+            if source not in kept and _is_leaf_read(graph, source):
+                kept.add(source)
+                kept.update(p for p in graph.predecessors(source) if graph.nodes[p].get("role") == "variable")
+    return graph.subgraph(kept).copy()
+
+
+def _is_leaf_read(graph: "networkx.MultiDiGraph", name: Hashable) -> bool:
+    """A variable, a constant, or the Identity that reads a variable."""
+    node = graph.nodes[name]
+    if node.get("role") in ("variable", "constant") or node.get("type") in ("Placeholder", "ReadVariableOp"):
+        return True
+    inputs = list(graph.predecessors(name))
+    return node.get("type") == "Identity" and len(inputs) == 1 and graph.nodes[inputs[0]].get("role") == "variable"
+
+
+def _with_gradients(graph: "networkx.MultiDiGraph", kept: set) -> set:
+    """`kept` with the backward ops of its ops, the backward ops of those, and so on."""
+    gradients: dict[Any, list[str]] = {}
+    for name, pair in graph.nodes(data="pair"):
+        if pair is not None:
+            gradients.setdefault(pair, []).append(name)
+    stack = list(kept)
+    while stack:
+        for name in gradients.get(stack.pop(), ()):
+            if name not in kept:
+                kept.add(name)
+                stack.append(name)
+    return kept
+
+
+def _reach(graph: "networkx.MultiDiGraph", starts: Iterable[str], *, forwards: bool) -> set[str]:
+    """Everything that data edges lead to from `starts`, the starts included."""
+    neighbours = graph.succ if forwards else graph.pred
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        for other, edges in neighbours[stack.pop()].items():
+            if other not in seen and any(edge.get("kind", "data") == "data" for edge in edges.values()):
+                seen.add(other)
+                stack.append(other)
+    return seen
+
+
+def node_names(graph: "networkx.MultiDiGraph", things: Any) -> list[str]:
+    """Names of the nodes that ops, tensors, variables or names stand for."""
+    if isinstance(things, str) or not isinstance(things, Iterable) or hasattr(things, "op"):
+        things = [things]
+    names: list[str] = []
+    for thing in things:
+        name: Any = thing if isinstance(thing, str) else getattr(getattr(thing, "op", thing), "name", None)
+        if name not in graph and isinstance(name, str):
+            name = name.partition(":")[0]
+        if name not in graph:
+            raise GraphMismatchError(f"no op named {name!r} in this graph of {len(graph):,} ops; asked by {thing!r}")
+        names.append(name)
+    return names

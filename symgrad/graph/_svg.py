@@ -1,0 +1,253 @@
+"""`to_svg`: the picture as one SVG text that needs nothing else."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._place import FONT, HEADER, WIDEST_LABEL, Box, Placed, place
+from ._plan import Plan, plan
+from ._route import Wire, wires
+from ._text import safe, shorten, width
+
+if TYPE_CHECKING:
+    import networkx
+
+# Okabe and Ito (2008), a palette that colour-blind readers can tell apart: blue, vermilion, bluish green; tints of them
+# for fills. (fill of an op, fill of a group, line)
+PAINT = {
+    "forward": ("#eaf3fa", "#d3e6f4", "#0072b2"),
+    "backward": ("#fdf0e6", "#fadfca", "#d55e00"),
+    "update": ("#e6f5f0", "#cdebe1", "#009e73"),
+    "variable": ("#f3f1ea", "#e9e5d8", "#857d63"),
+    "constant": ("#f5f5f5", "#eeeeee", "#999999"),
+    "control": ("#f0f0f2", "#e4e4e8", "#73737f"),
+}
+_CROSS = "#b9b3c4"
+_MARGIN = 28.0
+_TOP = 84.0
+
+# A picture opens scopes by itself until it has about this many boxes.
+_COMFORTABLE = 64
+
+
+def to_svg(
+    graph: "networkx.MultiDiGraph",
+    path: "str | os.PathLike | None" = None,
+    *,
+    fold: int | None = None,
+    constants: bool = False,
+    series: bool = True,
+    title: str | None = None,
+) -> str:
+    """Draw a graph: forward on the left, each gradient on the right in the row of what it is the gradient of.
+
+    Args:
+      graph: a graph from `build`.
+      path: where to write the SVG too, None for nowhere.
+      fold: depth of name scopes to open: 0 opens none, 1 the outermost. None opens scopes until the picture is full.
+      constants: draw constants, initialisers and zeros that nothing reads too.
+      series: fold five or more siblings of like names, such as `conv2d_1 ... conv2d_47`.
+      title: heading; None for a count of the ops.
+
+    Returns:
+      The SVG, the same text for the same graph. Hovering over a box tells op type, shapes and full name.
+
+    Example:
+      >>> import symgrad
+      >>> import tensorflow.compat.v1 as tf
+      >>> with tf.Graph().as_default() as g:
+      ...     x = tf.placeholder(tf.float32, [3], name="x")
+      ...     _ = tf.gradients(tf.square(x), x)
+      >>> symgrad.graph.to_svg(symgrad.graph.build(g))[:4]
+      '<svg'
+    """
+    picture = plan(graph, constants=constants, series=series)
+    opened = to_open(picture, fold)
+    text = draw(picture, opened, title=title or _heading(graph))
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def to_open(picture: Plan, fold: int | None) -> set[int]:
+    """The groups to open: all down to a depth; or, outermost and smallest first, while the picture stays readable.
+
+    By itself no variable opens, nor the gradient of a single op: both read better as one box.
+    """
+    opened: set[int] = set()
+    level, depth, boxes = [0], 0, _own_count(picture, 0)
+    while level:
+        inside = [child for at in level for row in picture.groups[at].rows for child in row]
+        level = []
+        for at in sorted(inside, key=lambda at: (sum(picture.groups[at].counts), at)):
+            group, more = picture.groups[at], _own_count(picture, at)
+            if fold is None:
+                wanted = boxes + more <= _COMFORTABLE and group.kind != "cell" and group.role != "variable"
+            else:
+                wanted = depth < fold and (max(group.counts) > 1 or group.kind != "cell")
+            if wanted:
+                boxes += more
+                opened.add(at)
+                level.append(at)
+        depth += 1
+    return opened
+
+
+def _own_count(picture: Plan, at: int) -> int:
+    """Boxes that opening a group adds."""
+    group = picture.groups[at]
+    if group.kind == "cell":
+        return sum(count for count in group.counts if count > 1)
+    children = [picture.groups[child] for row in group.rows for child in row]
+    return sum(1 for child in children for count in child.counts if count)
+
+
+def draw(picture: Plan, opened: set[int], *, title: str) -> str:
+    """The SVG of a plan with these groups open."""
+    placed = place(picture, opened)
+    lines = wires(picture, placed)
+    left = min([0.0, *(x for wire in lines for x in wire.reach)])
+    right = max([placed.width, *(x for wire in lines for x in wire.reach)])
+    head = _head(picture, placed, title)
+    span = max(right - left, width(title, 16), 520.0) + 2 * _MARGIN
+    full = placed.height + _TOP + _MARGIN
+    shift = _MARGIN - left + (span - 2 * _MARGIN - (right - left)) / 2
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(span)}" height="{_n(full)}" '
+        f'viewBox="0 0 {_n(span)} {_n(full)}" font-family="Helvetica, Arial, sans-serif" font-size="{_n(FONT)}">',
+        _defs(),
+        f'<rect width="{_n(span)}" height="{_n(full)}" fill="#ffffff"/>',
+        head,
+        f'<g transform="translate({_n(shift)} {_n(_TOP)})">',
+        *_column_heads(picture, placed),
+        *(_frame(picture, box) for box in placed.boxes if box.open),
+        *(_wire(wire) for wire in lines),
+        *(_box(picture, box) for box in placed.boxes if not box.open),
+        *(_frame_label(picture, box) for box in placed.boxes if box.open),
+        "</g>",
+        "</svg>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _heading(graph: "networkx.MultiDiGraph") -> str:
+    roles: list[Any] = [role for _, role in graph.nodes(data="role")]
+    counted = [f"{roles.count(role):,} {role}" for role in ("forward", "backward", "update") if role in roles]
+    return f"{len(graph):,} ops" + (f": {', '.join(counted)}" if counted else "")
+
+
+def _head(picture: Plan, placed: Placed, title: str) -> str:
+    """Title and legend, with just the colours that occur."""
+    used = [role for role in PAINT if any(op.role == role for op in picture.ops)]
+    parts = [f'<text x="{_n(_MARGIN)}" y="26" font-size="16" font-weight="600" fill="#222">{safe(title)}</text>']
+    x = _MARGIN
+    for role in used:
+        fill, _, line = PAINT[role]
+        label = "gradient" if role == "backward" else role
+        parts.append(
+            f'<rect x="{_n(x)}" y="38" width="14" height="12" rx="3" fill="{fill}" stroke="{line}"/>'
+            f'<text x="{_n(x + 19)}" y="48" font-size="11" fill="#444">{label}</text>'
+        )
+        x += 19 + width(label, 11) + 18
+    return "\n".join(parts)
+
+
+def _column_heads(picture: Plan, placed: Placed) -> list[str]:
+    heads = []
+    for name, (start, end) in zip(picture.columns, placed.spans):
+        if end > start:
+            heads.append(
+                f'<text x="{_n((start + end) / 2)}" y="-12" text-anchor="middle" font-size="11" fill="#777" '
+                f'letter-spacing="0.6">{safe(name.upper())}</text>'
+            )
+    return heads
+
+
+def _paint(picture: Plan, box: Box) -> tuple[str, str, str]:
+    if box.op >= 0:
+        return PAINT.get(picture.ops[box.op].role, PAINT["forward"])
+    if box.column == 0:
+        return PAINT.get(picture.groups[box.group].role, PAINT["forward"])
+    return PAINT["update" if box.column == len(picture.columns) - 1 else "backward"]
+
+
+def _box(picture: Plan, box: Box) -> str:
+    """An op (round) or a closed group (a stack of cards), with its label and its tooltip."""
+    op_fill, group_fill, line = _paint(picture, box)
+    is_op = box.op >= 0
+    rect = f'x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="{13 if is_op else 4}"'
+    badge_width = width(box.badge, FONT - 2.5) + 8 if box.badge else 0.0
+    label = safe(shorten(box.label, FONT, WIDEST_LABEL))
+    middle = box.x + (box.w - badge_width) / 2
+    y = box.y + box.h / 2 + FONT * 0.35
+    parts = ["<g>", f"<title>{_tooltip(picture, box)}</title>"]
+    if not is_op:
+        parts.append(
+            f'<rect x="{_n(box.x + 3)}" y="{_n(box.y + 3)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="4" '
+            f'fill="{op_fill}" stroke="{line}" stroke-opacity="0.5"/>'
+        )
+    parts.append(f'<rect {rect} fill="{op_fill if is_op else group_fill}" stroke="{line}"/>')
+    parts.append(f'<text x="{_n(middle)}" y="{_n(y)}" text-anchor="middle" fill="#222">{label}</text>')
+    if box.badge:
+        parts.append(
+            f'<text x="{_n(box.x + box.w - 8)}" y="{_n(y - 0.5)}" text-anchor="end" font-size="{_n(FONT - 2.5)}" '
+            f'fill="{line}">{safe(box.badge)}</text>'
+        )
+    return "".join([*parts, "</g>"])
+
+
+def _frame(picture: Plan, box: Box) -> str:
+    op_fill, _, line = _paint(picture, box)
+    return (
+        f'<rect x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="6" fill="{op_fill}" '
+        f'fill-opacity="0.55" stroke="{line}" stroke-opacity="0.55"/>'
+    )
+
+
+def _frame_label(picture: Plan, box: Box) -> str:
+    label = safe(shorten(box.label, FONT, max(box.w - 20, 30)))
+    return (
+        f'<text x="{_n(box.x + 10)}" y="{_n(box.y + HEADER * 0.66)}" font-size="{_n(FONT - 1)}" font-weight="600" '
+        f'fill="{_paint(picture, box)[2]}">{label}<title>{_tooltip(picture, box)}</title></text>'
+    )
+
+
+def _tooltip(picture: Plan, box: Box) -> str:
+    group = picture.groups[box.group]
+    if box.op < 0:
+        return f"{safe(group.name)}\n{group.counts[box.column]:,} ops ({picture.columns[box.column]})"
+    op = picture.ops[box.op]
+    lines = [op.name, op.type]
+    lines += [f"{dtype} {_shape(shape)}" for dtype, shape in op.outputs[:4]]
+    if op.pair is not None:
+        lines.append(f"gradient of {op.pair}")
+    return "\n".join(map(safe, lines))
+
+
+def _shape(shape: tuple | None) -> str:
+    return "shape unknown" if shape is None else "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"
+
+
+def _wire(wire: Wire) -> str:
+    colour = _CROSS if wire.cross else PAINT[wire.role][2]
+    marker = "cross" if wire.cross else wire.role
+    dash = ' stroke-dasharray="3 3"' if wire.kind == "control" else ""
+    return (
+        f'<path d="{wire.path}" fill="none" stroke="{colour}" stroke-width="{_n(wire.thickness)}" '
+        f'stroke-opacity="{_n(wire.opacity)}"{dash} marker-end="url(#{marker})"/>'
+    )
+
+
+def _defs() -> str:
+    colours = {role: paint[2] for role, paint in PAINT.items()} | {"cross": _CROSS}
+    marks = "".join(
+        f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+        f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.8 L8 4 L0 7.2 z" fill="{colour}"/></marker>'
+        for name, colour in colours.items()
+    )
+    return f"<defs>{marks}</defs>"
+
+
+def _n(value: float) -> str:
+    """A number without needless digits."""
+    return f"{value:.1f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"

@@ -1,0 +1,47 @@
+"""Text in pictures: how wide it is, how to shorten it, how to make a stranger's name safe to write."""
+
+from html import escape as _escape
+
+# Advance widths in thousandths of the size, by kind of character; unlisted ones count as wide. They are those of DejaVu
+# Sans, the widest of the fonts that a viewer may choose, so that a label fits its box in all of them.
+_WIDTHS = {
+    **dict.fromkeys("ijl'|", 290),
+    **dict.fromkeys("I.,:; !ft()[]/\\-r`", 370),
+    **dict.fromkeys('csxzkvyJ_?"*^', 540),
+    **dict.fromkeys("abdeghnopqu0123456789LFEPTSYZXB$", 640),
+    **dict.fromkeys("ACDGHKNOQRUVw&#<>=+~×", 780),
+    **dict.fromkeys("mMW%@", 990),
+    **dict.fromkeys("∇²³⁴…", 700),
+}
+
+
+def width(text: str, size: float) -> float:
+    """Estimated width of `text` in pixels at a font size in pixels."""
+    return sum(_WIDTHS.get(character, 1000) for character in text) * size / 1000
+
+
+def shorten(text: str, size: float, room: float) -> str:
+    """`text`, with its middle left out where it is wider than `room` pixels: names differ at their ends."""
+    if width(text, size) <= room:
+        return text
+    keep = max(2, int(len(text) * room / width(text, size)) - 1)
+    while keep > 2 and width(text[: keep // 2] + "…" + text[-(keep - keep // 2) :], size) > room:
+        keep -= 1
+    return text[: keep // 2] + "…" + text[-(keep - keep // 2) :]
+
+
+def safe(text: object) -> str:
+    """`text` for an XML text or attribute: markup escaped, what XML or a reader's eye cannot bear replaced.
+
+    Control characters are illegal in XML; characters that reverse the direction of writing could make a name look
+    like another one.
+    """
+    shown = "".join(character if _is_plain(character) else "\ufffd" for character in str(text))
+    return _escape(shown, quote=True)
+
+
+def _is_plain(character: str) -> bool:
+    code = ord(character)
+    if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF, 0x200E, 0x200F, 0x061C):
+        return False
+    return not (0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069)

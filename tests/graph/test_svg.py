@@ -1,0 +1,118 @@
+"""`symgrad.graph.to_svg`: well-formed, deterministic, mirrored, and safe with any name."""
+
+from xml.etree import ElementTree
+
+import pytest
+import tensorflow.compat.v1 as tf
+
+from symgrad.graph import build, to_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def network(layers=2):
+    with tf.Graph().as_default() as graph:
+        h = tf.placeholder(tf.float32, [None, 4], name="x")
+        for i in range(layers):
+            with tf.variable_scope(f"layer{'ABCDEFGH'[i]}"):
+                w = tf.get_variable("w", [4, 4], use_resource=False)
+                h = tf.tanh(h @ w)
+        tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(h, name="loss"))
+    return graph
+
+
+def boxes(svg):
+    """Label to (x, y) of every box and frame."""
+    root = ElementTree.fromstring(svg)
+    found = {}
+    for group in root.iter(f"{SVG}g"):
+        text = group.find(f"{SVG}text")
+        rect = group.find(f"{SVG}rect")
+        if text is not None and rect is not None:
+            found.setdefault(text.text, []).append((float(rect.get("x")), float(rect.get("y"))))
+    return found
+
+
+def test_is_well_formed_and_written(tmp_path):
+    graph = build(network())
+    text = to_svg(graph, tmp_path / "g.svg")
+    assert (tmp_path / "g.svg").read_text(encoding="utf-8") == text
+    root = ElementTree.fromstring(text)
+    assert root.tag == f"{SVG}svg"
+    assert float(root.get("width")) > 0
+    assert float(root.get("height")) > 0
+
+
+def test_the_same_graph_gives_the_same_text():
+    assert to_svg(build(network())) == to_svg(build(network()))
+
+
+def test_a_gradient_stands_to_the_right_of_its_forward_op_in_the_same_row():
+    found = boxes(to_svg(build(network())))
+    forward = sorted(found["Tanh"], key=lambda p: p[1])
+    gradient = sorted(found["TanhGrad"], key=lambda p: p[1])
+    assert len(forward) == len(gradient) == 2
+    for (fx, fy), (gx, gy) in zip(forward, gradient):
+        assert gx > fx
+        assert gy == fy
+    assert forward[0][1] < forward[1][1], "inputs above outputs"
+
+
+def test_fold_zero_draws_only_the_outermost_scopes():
+    found = boxes(to_svg(build(network()), fold=0))
+    assert set(found) == {
+        "x", "loss", "layerA", "layerB", "∇ layerA", "∇ layerB", "∇ loss", "update layerA", "update layerB",
+        "GradientDescent",
+    }  # fmt: skip
+
+
+def test_fold_deep_draws_every_op_once():
+    graph = build(network())
+    text = to_svg(graph, fold=99, constants=True)
+    titles = [t.text.splitlines()[0] for t in ElementTree.fromstring(text).iter(f"{SVG}title") if t.text]
+    for name in graph:
+        assert titles.count(name) >= 1, name
+
+
+HOSTILE = [
+    "</title><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a&b<c>'\"",
+    "\u202egnp.exe",
+    "tab\tnewline\nnull\x00bell\x07",
+    "javascript:alert(1)",
+    "]]>",
+    "very/" * 60 + "deep",
+    "x" * 5000,
+    "ein_Wort_für_ümläut_表",
+]
+
+
+@pytest.mark.parametrize("constants", [False, True])
+def test_hostile_names_stay_text(constants):
+    nodes = [tf.NodeDef(name=name, op="Weird<op>&" if i % 2 else "Abs") for i, name in enumerate(HOSTILE)]
+    nodes += [tf.NodeDef(name=f"{name}_after", op="Abs", input=[name]) for name in HOSTILE if name[0] != "^"]
+    text = to_svg(build(tf.GraphDef(node=nodes)), constants=constants, title="<script>")
+    root = ElementTree.fromstring(text)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+        "svg", "defs", "marker", "path", "rect", "g", "text", "title",
+    }  # fmt: skip
+    for element in root.iter():
+        assert not any(key.startswith("on") or "href" in key for key in element.attrib)
+    assert "\u202e" not in text
+
+
+def test_an_empty_graph_is_a_picture_too():
+    ElementTree.fromstring(to_svg(build(tf.Graph())))
+
+
+def test_like_named_scopes_fold_into_one():
+    with tf.Graph().as_default() as graph:
+        h = tf.placeholder(tf.float32, [2], name="x")
+        for _ in range(7):
+            with tf.name_scope("block"):
+                h = tf.sin(h)
+        tf.identity(h, name="y")
+    found = boxes(to_svg(build(graph), fold=0))
+    assert set(found) == {"x", "block ×7", "y"}
+    assert len(boxes(to_svg(build(graph), fold=0, series=False))) == 9
