@@ -6,9 +6,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from . import _tensors, _walk, rules
+from . import _tensors, _tf, _walk, rules
 from .control_flow import PrivateCopy
-from .errors import MissingRuleError
+from .errors import MissingRuleError, ShapeError
 
 
 def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], **options: Any) -> list[Any]:
@@ -35,17 +35,46 @@ def vjp(
     cotangents: Sequence[tf.Tensor],
     *,
     stop: Sequence[tf.Tensor] = (),
+    between: _walk.Between | None = None,
+    name: str = "gradients",
 ) -> list[tf.Tensor | None]:
     """The vector-Jacobian product v^T J, dense; None for an x from which no derivative arrives.
+
+    Args:
+      ys: tensors.
+      xs: tensors; for variables their handles.
+      cotangents: for each y a tensor of its shape and dtype.
+      stop: tensors that count as constants.
+      between: what lies between xs and ys, if that has been walked already.
+      name: scope of the new ops. TensorArray gradients of one pass find each other by a scope whose name begins with
+        "gradients"; where there are none, another name keeps those of different passes apart.
 
     Raises:
       MissingRuleError: an op on the way has a derivative that nobody computes; without it the result were incomplete.
     """
-    between = _walk.between(list(ys), list(xs), stop)
+    if between is None:
+        between = rules.between(ys, xs, stop)
     require_rules(between)
-    # TensorArray gradients of one pass find each other by the scope whose name begins with this word.
-    found = reverse(between, ys, xs, grad_ys=list(cotangents), stop_gradients=list(stop), name="gradients")
+    found = reverse(between, ys, xs, grad_ys=list(cotangents), stop_gradients=list(stop), name=name)
     return [_tensors.densify(g) for g in found]
+
+
+def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> list[Any]:
+    """The gradient function of one op at cotangents of its outputs: what it returns for each input.
+
+    An op whose type has a transpose rule, and no gradient of its own, is differentiated by that rule. It must not be an
+    op that its gradient function changes (see `control_flow.private`).
+    """
+    own = rules.has_own_gradient(op)
+    function = _tf.get_gradient_function(op) if own or op.type not in rules.transpose else rules.transpose[op.type]
+    wanted = len(op.inputs)  # taken before: the gradient of a loop gives it further inputs
+    found = function(op, *cotangents)
+    found = list(found) if isinstance(found, list | tuple) else [found]
+    if len(found) != wanted:
+        raise ShapeError(
+            f"the gradient function of {op.type} returned {len(found)} gradients for the {wanted} inputs of {op.name!r}"
+        )
+    return found
 
 
 def require_rules(between: _walk.Between) -> None:

@@ -3,8 +3,8 @@
 A path crosses from a function body into the graph around it where the body captured a tensor, as for `tf.gradients`.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import tensorflow.compat.v1 as tf
 
@@ -40,6 +40,13 @@ class Sources:
         return self._outside[id(graph)]
 
 
+Passes = Callable[[tf.Operation, int], bool]
+
+
+def _anything(op: tf.Operation, index: int) -> bool:
+    return True
+
+
 @dataclass
 class Between:
     """What lies on the paths from xs to ys.
@@ -50,6 +57,7 @@ class Between:
       reached: for each y, whether such a path leads to it from some x.
       tensors: ids of the tensors on the paths, xs and ys included.
       sources: what the ops read.
+      passes: whether a path may enter an op through an input.
     """
 
     ops: list[tf.Operation]
@@ -57,32 +65,65 @@ class Between:
     reached: list[bool]
     tensors: set[int]
     sources: Sources
+    passes: Passes = field(default=_anything)
+    _active: dict[tf.Operation, list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def active_inputs(self, op: tf.Operation) -> list[int]:
         """The numbers of the inputs through which a path enters `op`."""
-        return [i for i, t in enumerate(self.sources.of(op)) if id(t) in self.tensors and is_differentiable(t)]
+        if op not in self._active:
+            self._active[op] = [
+                i
+                for i, t in enumerate(self.sources.of(op))
+                if id(t) in self.tensors and is_differentiable(t) and self.passes(op, i)
+            ]
+        return self._active[op]
 
 
-def between(ys: list[tf.Tensor], xs: list[tf.Tensor], stop: Iterable[tf.Tensor] = ()) -> Between:
-    """The ops between xs and ys; no path continues behind a tensor in `stop` (the `stop_gradients`).
+def between(
+    ys: Sequence[tf.Tensor],
+    xs: Sequence[tf.Tensor],
+    stop: Iterable[tf.Tensor] = (),
+    *,
+    passes: Passes = _anything,
+    within: Iterable[tf.Operation] | None = None,
+) -> Between:
+    """The ops between xs and ys. An x may lie upstream of another x, or be one of the ys.
 
-    An x may lie upstream of another x, or be one of the ys.
+    Args:
+      ys: the ends.
+      xs: the beginnings.
+      stop: tensors that count as constants (`stop_gradients`): as for `tf.gradients`, no path leads through the op that
+        makes one of them, and a path may begin at one that is an x.
+      passes: whether a path may enter an op through its input of this number.
+      within: the ops to consider, where they are known; else all that ys are computed from.
     """
     sources = Sources(xs)
-    stopped = {id(t) for t in stop}
+    stopped = {sources.outer(t).op for t in stop}
     ends = [sources.outer(y) for y in ys]
-    consumers = _consumers(ancestors(ends, sources=sources), sources)
+    candidates = ancestors(ends, sources=sources) if within is None else within
+    consumers = _consumers((op for op in candidates if op not in stopped), sources, passes)
     active = {id(x) for x in xs}
     frontier = list(xs)
     while frontier:
         tensor = frontier.pop()
-        for op in () if id(tensor) in stopped else consumers.get(id(tensor), ()):
+        for op in consumers.get(id(tensor), ()):
             fresh = [t for t in op.outputs if id(t) not in active and is_differentiable(t)]
             active.update(map(id, fresh))
             frontier.extend(fresh)
     reached = [id(y) in active for y in ends]
-    ops, tensors = _leading_to(ends, active, stopped, sources)
-    return Between(in_order(ops, sources), [id(x) in tensors for x in xs], reached, tensors, sources)
+    ops, tensors = _leading_to(ends, active, consumers, sources)
+    return Between(in_order(ops, sources), [id(x) in tensors for x in xs], reached, tensors, sources, passes)
+
+
+def readers(tensors: Iterable[tf.Tensor]) -> list[tf.Operation]:
+    """The ops of the graph that read the tensors, directly or through others; for tensors that few ops read."""
+    found: dict[tf.Operation, None] = {}
+    frontier = list(tensors)
+    while frontier:
+        fresh = [op for op in frontier.pop().consumers() if op not in found]
+        found.update(dict.fromkeys(fresh))
+        frontier.extend(t for op in fresh for t in op.outputs)
+    return list(found)
 
 
 def ancestors(ys: Iterable[tf.Tensor], *, sources: Sources | None = None, every: bool = False) -> list[tf.Operation]:
@@ -132,16 +173,17 @@ def in_order(ops: Iterable[tf.Operation], sources: Sources | None = None) -> lis
     return ordered
 
 
-def _consumers(ops, sources) -> dict[int, list[tf.Operation]]:
-    """For each tensor (by id), the ops among `ops` that read it."""
-    consumers: dict[int, list[tf.Operation]] = {}
+def _consumers(ops, sources, passes) -> dict[int, dict[tf.Operation, None]]:
+    """For each tensor (by id), the ops among `ops` that a path may enter from it."""
+    consumers: dict[int, dict[tf.Operation, None]] = {}
     for op in ops:
-        for t in sources.of(op):
-            consumers.setdefault(id(t), []).append(op)
+        for i, t in enumerate(sources.of(op)):
+            if is_differentiable(t) and passes(op, i):
+                consumers.setdefault(id(t), {})[op] = None
     return consumers
 
 
-def _leading_to(ends, active, stopped, sources):
+def _leading_to(ends, active, consumers, sources):
     """Of the active tensors those that lead to some end, and the ops on those paths."""
     tensors: set[int] = set()
     ops: dict[tf.Operation, None] = {}
@@ -151,8 +193,9 @@ def _leading_to(ends, active, stopped, sources):
         if id(tensor) in tensors:
             continue
         tensors.add(id(tensor))
-        feeding = [t for t in sources.of(tensor.op) if id(t) in active and id(t) not in stopped]
+        op = tensor.op
+        feeding = [t for t in sources.of(op) if id(t) in active and op in consumers.get(id(t), ())]
         if feeding:
-            ops[tensor.op] = None
+            ops[op] = None
             stack.extend(feeding)
     return list(ops), tensors

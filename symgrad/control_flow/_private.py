@@ -47,15 +47,25 @@ class PrivateCopy:
         return [self._ops.get(op, op) for op in ops]
 
     def _copy(self, op: tf.Operation, inputs: list[tf.Tensor]) -> None:
-        _refuse_side_effects(op)
-        if op._get_control_flow_context() is not None:
-            raise ControlFlowError(
-                f"{op.type} {op.name!r} depends on a V2 loop, branch or function call and lies inside V1 control flow; "
-                "build the whole graph with one kind (tf.enable_control_flow_v2 or tf.disable_control_flow_v2)"
-            )
-        self._ops[op] = copied = clone(op, inputs)
-        _name_bodies_afresh(copied)
+        self._ops[op] = copied = private(op, inputs)
         self._tensors.update((id(old), new) for old, new in zip(op.outputs, copied.outputs))
+
+
+def private(op: tf.Operation, inputs: list[tf.Tensor]) -> tf.Operation:
+    """A copy of one op on other inputs, whose gradient changes nothing that the user has.
+
+    Raises:
+      ControlFlowError: the op must not run twice, or lies inside V1 control flow.
+    """
+    _refuse_side_effects(op)
+    if op._get_control_flow_context() is not None:
+        raise ControlFlowError(
+            f"{op.type} {op.name!r} depends on a V2 loop, branch or function call and lies inside V1 control flow; "
+            "build the whole graph with one kind (tf.enable_control_flow_v2 or tf.disable_control_flow_v2)"
+        )
+    copied = clone(op, inputs)
+    _name_bodies_afresh(copied)
+    return copied
 
 
 def _needs_copy(op: tf.Operation) -> bool:

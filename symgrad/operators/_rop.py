@@ -5,12 +5,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp, _walk
+from .. import _tensors, _vjp, _walk, rules
 from ..errors import ControlFlowError
+from ..tangents import HANDLERS, push
 from . import _policy
 from ._call import Call
-
-METHODS = ("auto", "double_vjp")
 
 
 def Rop(
@@ -30,8 +29,8 @@ def Rop(
       xs: tensor, variable or structure of them x_i, any shapes, floating or complex.
       tangents: structure like `xs`, each v_i of the shape and dtype of x_i; None stands for zeros. A tangent enters at
         its x and adds to what arrives there from xs upstream.
-      method: "double_vjp" takes the vector-Jacobian product g(u) = J^T u and, as g is linear in u, that of g at v,
-        which is J v; "auto" is the method that is right for this graph.
+      method: "forward" pushes the tangents op by op. "double_vjp" takes the vector-Jacobian product g(u) = J^T u and,
+        as g is linear in u, that of g at v, which is J v. "auto" is the method that is right for this graph.
       disconnected: what to give for a y that depends on no x, or an x that no y depends on: "raise", "zero" or "none".
       stop_gradients: tensor or structure of tensors that count as constants.
       name: scope of the new ops.
@@ -57,26 +56,49 @@ def Rop(
         raise ValueError(f"method={method!r}; wanted one of {', '.join(map(repr, METHODS))}")
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         vectors = _tensors.vectors(tangents, xs, call.xs, "tangents")
-        found = double_vjp(call, vectors, disconnected)
+        between = rules.between(call.ys, call.tensors, call.stop)
+        _require_paths(call, between, disconnected)
+        found = METHODS[method](call, between, vectors)
         found = _policy.for_outputs(found, call.ys, call.xs, disconnected, call.stop)
         return _tensors.pack(ys, call.shaped(found, call.ys))
 
 
-def double_vjp(call: Call, tangents: Sequence[tf.Tensor], disconnected: str) -> list[tf.Tensor | None]:
+def _require_paths(call: Call, between: _walk.Between, disconnected: str) -> None:
+    """Raise DisconnectedError, if asked for, before anything is built."""
+    if disconnected == "raise":
+        connected = [x.tensor if c else None for x, c in zip(call.xs, between.connected)]
+        _policy.for_inputs(connected, call.ys, call.xs, disconnected, call.stop)
+        reached = [y if r else None for y, r in zip(call.ys, between.reached)]
+        _policy.for_outputs(reached, call.ys, call.xs, disconnected, call.stop)
+
+
+def forward(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
+    """J v, pushed op by op."""
+    return push(between, call.ys, call.tensors, vectors)
+
+
+def double_vjp(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
     """J v by two reverse passes; None for a y that no path reaches.
 
     The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
     """
-    between = _walk.between(call.ys, call.tensors, call.stop)
     refuse_v1_loops(between, "a double VJP")
     dummies = [tf.ones_like(y, name="dummy") for y in call.ys]
-    pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop)
-    _policy.for_inputs(pulled, call.ys, call.xs, "raise" if disconnected == "raise" else "none", call.stop)
-    pairs = [(g, v) for g, v in zip(pulled, tangents) if g is not None]
+    pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop, between=between)
+    pairs = [(g, v) for g, v in zip(pulled, vectors) if g is not None]
     if not pairs:
         return [None] * len(call.ys)
     pushed = _vjp.vjp([g for g, _ in pairs], dummies, [v for _, v in pairs])
     return [tf.zeros_like(y) if t is None and reached else t for t, y, reached in zip(pushed, call.ys, between.reached)]
+
+
+def choose(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
+    """J v by the method for this graph: op by op; by the double VJP where V1 branches or arrays are in the way."""
+    method = double_vjp if any(op.type in HANDLERS for op in between.ops) else forward
+    return method(call, between, vectors)
+
+
+METHODS = {"auto": choose, "double_vjp": double_vjp, "forward": forward}
 
 
 def refuse_v1_loops(between: _walk.Between, what: str) -> None:

@@ -1,6 +1,26 @@
 """What an op type means to differentiation: pushforward, transpose and linear rules, and what is missing."""
 
-from ._cuts import Cut, cut_at, gaps, has_own_gradient, missing
+from . import _array, _math, _nn
+from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing
 from ._registry import Registry, pushforward, transpose
+from ._rows import Row, alike, by_input, linear, multilinear, symmetric
 
-__all__ = ["Cut", "Registry", "cut_at", "gaps", "has_own_gradient", "missing", "pushforward", "transpose"]
+__all__ = [
+    "Cut",
+    "Registry",
+    "Row",
+    "alike",
+    "between",
+    "by_input",
+    "cut_at",
+    "gaps",
+    "has_own_gradient",
+    "linear",
+    "missing",
+    "multilinear",
+    "pushforward",
+    "symmetric",
+    "transpose",
+]
+
+_TABLES = (_array, _math, _nn)  # importing them registers their rules

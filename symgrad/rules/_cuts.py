@@ -1,7 +1,7 @@
 """Where a derivative ends: which input of which op does not pass one on, and why."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import tensorflow.compat.v1 as tf
 
@@ -49,8 +49,7 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
     if op.type in _ZERO:
         return Cut.ZERO
     if op.type in transpose and not has_own_gradient(op):
-        answered = getattr(transpose[op.type], "answers", None)
-        return None if answered is None or index in answered else Cut.UNANSWERED
+        return None if transpose.answers(op.type, index) else Cut.UNANSWERED
     try:
         function = _tf.get_gradient_function(op)
     except LookupError:
@@ -60,6 +59,23 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
     if (op.type, index) in _UNANSWERED and not has_own_gradient(op):
         return Cut.UNANSWERED
     return None
+
+
+def leads_on(op: tf.Operation, index: int) -> bool:
+    """True if a derivative exists through this input, whether or not somebody computes it."""
+    cut = cut_at(op, index)
+    return cut is None or cut.is_gap
+
+
+def between(
+    ys: Sequence[tf.Tensor],
+    xs: Sequence[tf.Tensor],
+    stop: Iterable[tf.Tensor] = (),
+    *,
+    within: Iterable[tf.Operation] | None = None,
+) -> _walk.Between:
+    """The ops between xs and ys along paths on which a derivative exists (see `_walk.between`)."""
+    return _walk.between(ys, xs, stop, passes=leads_on, within=within)
 
 
 def has_own_gradient(op: tf.Operation) -> bool:
@@ -86,7 +102,7 @@ def missing(ys: list[tf.Tensor], xs: list[tf.Tensor], stop: Sequence[tf.Tensor] 
     Returns:
       `(op, input index, cause)` for each op on a path from xs to ys that has a derivative and no rule for it.
     """
-    return gaps(_walk.between(ys, xs, stop))
+    return gaps(between(ys, xs, stop))
 
 
 def gaps(between: _walk.Between) -> list[Gap]:

@@ -15,24 +15,39 @@ class Registry:
         self.kind = kind
         self._rules: dict[str, Rule] = {}
 
-    def __call__(self, *op_types: str) -> Callable[[Rule], Rule]:
-        """The decorator that makes a function the rule of `op_types`; it returns the function unchanged."""
+    def __call__(self, *op_types: str, answers: tuple[int, ...] | None = None) -> Callable[[Rule], Rule]:
+        """The decorator that makes a function the rule of `op_types`; it returns the function unchanged.
+
+        Args:
+          *op_types: what `op.type` says.
+          answers: the numbers of the inputs that the rule speaks for, if not for all: a derivative that needs another
+            one raises MissingRuleError.
+        """
 
         def register(rule: Rule) -> Rule:
             for op_type in op_types:
-                self.add(op_type, rule)
+                self.add(op_type, rule, answers)
             return rule
 
         return register
 
-    def add(self, op_type: str, rule: Rule) -> None:
+    def add(self, op_type: str, rule: Rule, answers: tuple[int, ...] | None = None) -> None:
         """Make `rule` the rule of `op_type`."""
         if op_type in self._rules:
             raise ValueError(
                 f"{self.kind} rule for {op_type!r} already registered at {_address(self._rules[op_type])}; "
                 f"second one at {_address(rule)}"
             )
+        if answers is not None:
+            rule.answers = answers  # type: ignore[attr-defined]
         self._rules[op_type] = rule
+
+    def answers(self, op_type: str, index: int) -> bool:
+        """True if there is a rule for `op_type` and it speaks for the input of that number."""
+        if op_type not in self._rules:
+            return False
+        answered = getattr(self._rules[op_type], "answers", None)
+        return answered is None or index in answered
 
     def __contains__(self, op_type: str) -> bool:
         return op_type in self._rules
@@ -51,7 +66,7 @@ class Registry:
 
 
 def _address(rule: Rule) -> str:
-    code = getattr(rule, "__code__", None)
+    code = getattr(rule, "__code__", None) or getattr(rule, "code", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(rule)
 
 

@@ -1,3 +1,5 @@
-"""Tangents of a graph, pushed op by op."""
+"""Tangents of a graph, pushed op by op from xs to ys."""
 
-__all__: list[str] = []
+from ._push import HANDLERS, Push, handler, push
+
+__all__ = ["HANDLERS", "Push", "handler", "push"]

@@ -27,8 +27,11 @@ def test_lop(case):
         verify_grad(ys, xs, seed=2, tol=TOLERANCE)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if not c.no_rop], ids=lambda c: c.name)
-def test_rop(case):
+BY_METHOD = [(c, m) for c in CASES for m in ("double_vjp", "forward") if not c.no_rop and not (c.v1 and m == "forward")]
+
+
+@pytest.mark.parametrize(("case", "method"), BY_METHOD, ids=lambda v: getattr(v, "name", v))
+def test_rop(case, method):
     rng = np.random.default_rng(0)
     with tf.Graph().as_default():
         ys, xs = case(rng)
@@ -36,7 +39,7 @@ def test_rop(case):
         points = probe.points()
         v = [random_like(p.shape, x.dtype, rng) for p, x in zip(points, probe.xs)]
         want = numeric_rop(probe, points, v)
-        got = symgrad.Rop(ys, xs, tf.nest.pack_sequence_as(xs, v), disconnected="zero")
+        got = symgrad.Rop(ys, xs, tf.nest.pack_sequence_as(xs, v), method=method, disconnected="zero")
         for g, w in zip(probe.run(tf.nest.flatten(got)), want):
             close(g, w)
 

@@ -1,0 +1,143 @@
+"""The driver: plan which ops are to be pushed through and in what order, then push each one once.
+
+What is particular to an op type is a handler, `handler("Enter")(function of (push, op))`; every other op goes through
+`_ops.through`.
+"""
+
+from collections.abc import Callable, Sequence
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _walk, rules
+from ..errors import ControlFlowError, MissingRuleError
+from . import _ops
+
+Handler = Callable[["Push", tf.Operation], None]
+
+# What to do at ops that are more than a function of their inputs; the others go through `_ops.through`.
+HANDLERS: dict[str, Handler] = {}
+
+
+def handler(*op_types: str) -> Callable[[Handler], Handler]:
+    """The decorator that makes a function the handler of these op types; it takes the driver and the op."""
+
+    def register(function: Handler) -> Handler:
+        HANDLERS.update(dict.fromkeys(op_types, function))
+        return function
+
+    return register
+
+
+def push(
+    between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], tangents: Sequence[tf.Tensor]
+) -> list[tf.Tensor | None]:
+    """The tangents of ys when each x moves along its tangent.
+
+    A tangent enters at its own x and adds to what flows in from xs upstream; the same x twice adds both.
+
+    Args:
+      between: what lies between xs and ys, walked along paths on which a derivative exists.
+      ys: tensors.
+      xs: tensors; for variables their handles.
+      tangents: for each x a tensor of the shape and dtype of its values.
+
+    Returns:
+      For each y its tangent; None for a y that no tangent reaches.
+
+    Raises:
+      MissingRuleError: an op on the way has a derivative that nobody computes.
+      ControlFlowError: an op belongs to control flow that tangents cannot pass.
+      NotLinearError: the gradient function of an op is not linear in the incoming gradient.
+    """
+    require_rules(between)
+    driver = Push(between)
+    for x, tangent in zip(xs, tangents):
+        driver.add(x, tangent)
+    driver.run()
+    found = [driver.of(y) for y in ys]
+    return [None if t is None else tf.identity(t, name="tangent") for t in found]
+
+
+class Push:
+    """Tangents on their way through a graph.
+
+    Attributes:
+      between: the planned ops, in order, and which of their inputs lie on a path.
+      deferred: what is to be done once every op has been pushed through: back edges of loops to be closed.
+    """
+
+    def __init__(self, between: _walk.Between):
+        self.between = between
+        self.deferred: list[Callable[[], None]] = []
+        self._tangents: dict[int, tf.Tensor] = {}
+        self._kept: list[tf.Tensor] = []  # ids are good as long as the tensors live
+
+    def of(self, tensor: tf.Tensor) -> tf.Tensor | None:
+        """The tangent of a tensor; None if it does not move."""
+        return self._tangents.get(id(self.between.sources.outer(tensor)))
+
+    def add(self, tensor: tf.Tensor, tangent: tf.Tensor) -> None:
+        """Let `tensor` move along `tangent` besides what it does already."""
+        self._kept.append(tensor)
+        before = self._tangents.get(id(tensor))
+        self._tangents[id(tensor)] = tangent if before is None else before + tangent
+
+    def inputs(self, op: tf.Operation) -> list[tf.Tensor | None]:
+        """The tangents of the inputs of `op`; None for those that do not move or do not matter."""
+        active = set(self.between.active_inputs(op))
+        return [self.of(t) if i in active else None for i, t in enumerate(op.inputs)]
+
+    def needed(self, op: tf.Operation) -> list[bool]:
+        """For each output of `op`, whether its tangent leads to some y."""
+        return [id(t) in self.between.tensors for t in op.outputs]
+
+    def run(self) -> None:
+        """Push through every op."""
+        for op in self.between.ops:
+            HANDLERS.get(op.type, _through)(self, op)
+        for close in self.deferred:
+            close()
+
+
+def _through(driver: Push, op: tf.Operation) -> None:
+    tangents = driver.inputs(op)
+    if all(t is None for t in tangents):
+        return
+    with tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
+        outputs = _ops.through(op, tangents, driver.needed(op))
+    for tensor, tangent in zip(op.outputs, outputs):
+        if tangent is not None and _tensors.is_differentiable(tensor):
+            driver.add(tensor, tangent)
+
+
+@handler("Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration")
+def _refuse_loop(driver: Push, op: tf.Operation) -> None:
+    enters = [o for o in driver.between.ops if o.type in ("Enter", "RefEnter")]
+    frame = repr(enters[0].get_attr("frame_name").decode()) if enters else "whose Enter lies outside of the path"
+    raise ControlFlowError(
+        f"ys cross the V1 loop {frame} (at {op.name!r}), through which tangents cannot be pushed op by op; build the "
+        "loop with tf.enable_control_flow_v2() on"
+    )
+
+
+_ARRAYS = [f"TensorArray{what}V3" for what in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")]
+
+
+@handler("Switch", "RefSwitch", "Merge", "RefMerge", "StackPopV2", "StackPushV2", *_ARRAYS)
+def _refuse_branch(driver: Push, op: tf.Operation) -> None:
+    raise ControlFlowError(
+        f"ys cross V1 control flow at {op.name!r} ({op.type}), through which tangents cannot be pushed op by op; use "
+        'method="double_vjp", or build the graph with tf.enable_control_flow_v2() on'
+    )
+
+
+def require_rules(between: _walk.Between) -> None:
+    """Raise MissingRuleError if an op on the way has neither a pushforward rule nor a gradient for some input."""
+    for op, index, cut in rules.gaps(between):
+        if not _ops.has_rule(op, index):
+            raise MissingRuleError(
+                f"no tangent through op {op.name!r} of type {op.type} from its input {index} "
+                f"({op.inputs[index].name}): {cut.value}. Give a rule with "
+                f"symgrad.rules.pushforward({op.type!r}), or wrap the input in tf.stop_gradient if it is meant to be a "
+                "constant"
+            )
