@@ -233,6 +233,7 @@ def _vector(v: Any, like: Any, label: str) -> tf.Tensor:
         if tf.as_dtype(v.dtype).base_dtype != dtype:
             came = tf.as_dtype(v.dtype).base_dtype.name
             raise DtypeError(f"{label} has dtype {came}, expected {dtype.name} like {what}")
+        _refuse_foreign(v, label)
         v = tf.convert_to_tensor(v)
     else:
         v = _constant(v, dtype, label, what)
@@ -241,6 +242,15 @@ def _vector(v: Any, like: Any, label: str) -> tf.Tensor:
     if v.shape.is_fully_defined() and like.shape.is_fully_defined():
         return v
     return _same_shape(v, like.value() if isinstance(like, Input) else like, label, what)
+
+
+def _refuse_foreign(v: Any, label: str) -> None:
+    """Refuse a vector that is not to be had in the graph that is being built."""
+    graph = tf.get_default_graph()
+    if not isinstance(graph, _tf.FuncGraph):
+        _refuse_eager(v, label)
+    if hasattr(v, "graph") and not isinstance(v, _tf.EagerTensor) and not _encloses(v.graph, graph):
+        raise GraphMismatchError(f"{label} belongs to another graph than ys; build it under the graph of ys")
 
 
 def _constant(v: Any, dtype: tf.DType, label: str, what: str) -> tf.Tensor:

@@ -103,7 +103,7 @@ def check_linear(
     rng = np.random.default_rng(seed)
     shapes = probe.shapes()
     u, w = ([random_like(s, y.dtype, rng) for s, y in zip(shapes, probe.ys)] for _ in range(2))
-    a, b = 3.0, -2.0
+    a, b = 3.0, -1.5  # their sum is not 1, or an added constant would go unseen
     both = [(a * p + b * q).astype(p.dtype) for p, q in zip(u, w)]
     given = [x.given for x in probe.xs]
     of_u, of_w, of_both = probe.run([operators.Lop(probe.ys, given, c, disconnected="zero") for c in (u, w, both)])

@@ -1,0 +1,86 @@
+"""No derivative is a cause, a zero or a None, as the caller chose; what is incomplete is an error."""
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+
+import symgrad
+from symgrad import errors
+
+pytestmark = pytest.mark.core
+
+CUTS = {
+    "no path": (lambda x: tf.ones_like(tf.constant([1.0, 2.0])), "no path"),
+    "stop_gradient": (lambda x: tf.stop_gradient(x * 2, name="cut") + 1.0, r"stop_gradient.*'cut'"),
+    "integer": (lambda x: tf.cast(tf.argmax(x, name="cut"), tf.float32) * 2.0, r"integer.*'cut'"),
+    "zero": (lambda x: tf.round(x, name="cut") * 2.0, r"zero.*'cut'"),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_every_operator_names_the_cause_and_the_op(name):
+    function, message = CUTS[name]
+    x = tf.constant([1.0, 2.0])
+    y = function(x)
+    calls = [
+        lambda: symgrad.Lop(y, x, tf.ones_like(y)),
+        lambda: symgrad.Rop(y, x, tf.ones_like(x)),
+        lambda: symgrad.jacobian(y, x),
+    ]
+    for call in calls:
+        with pytest.raises(errors.DisconnectedError, match=message):
+            call()
+
+
+def test_zero_and_none(run):
+    a, b = tf.constant([1.0, 2.0]), tf.constant([[3.0]])
+    y = tf.placeholder_with_default([1.0, 2.0], [None]) * a
+    lop = symgrad.Lop(y, [a, b], [1.0, 1.0], disconnected="zero")
+    rop = symgrad.Rop([y, b * b], a, [1.0, 1.0], disconnected="zero")
+    np.testing.assert_array_equal(run(lop)[1], [[0.0]])
+    np.testing.assert_array_equal(run(rop)[1], [[0.0]])
+    assert symgrad.Lop(y, [a, b], [1.0, 1.0], disconnected="none")[1] is None
+    assert symgrad.Rop([y, b * b], a, [1.0, 1.0], disconnected="none")[1] is None
+    blocks = symgrad.jacobian([y, b * b], [a], disconnected="none")
+    assert blocks[0][0] is not None
+    assert blocks[1][0] is None
+
+
+def test_an_x_is_judged_against_all_ys_and_a_y_against_all_xs(run):
+    a, b = tf.constant([1.0, 2.0]), tf.constant([3.0])
+    jacobian = symgrad.jacobian([a * a, b * b], [a, b])
+    got = run(jacobian)
+    np.testing.assert_array_equal(got[0][1], np.zeros((2, 1)))
+    np.testing.assert_array_equal(got[1][0], np.zeros((1, 2)))
+    with pytest.raises(errors.DisconnectedError, match="depends on no x"):
+        symgrad.jacobian([a * a, tf.constant([1.0])], [a, b * b])
+    with pytest.raises(errors.DisconnectedError):
+        symgrad.Rop(a * a, [a, b], [[1.0, 1.0], [1.0]])
+
+
+def test_stop_gradients_argument_cuts():
+    x = tf.constant([1.0, 2.0])
+    z = x * x
+    with pytest.raises(errors.DisconnectedError):
+        symgrad.Lop(z * 2.0, x, [1.0, 1.0], stop_gradients=z)
+
+
+def test_an_op_that_has_a_derivative_and_no_rule_is_never_left_out():
+    """The path beside it would give a result that looks right."""
+    x = tf.constant([[0.1, 0.2, 0.3]])
+    y = x + tf.image.hsv_to_rgb(x)
+    for call in (lambda: symgrad.Lop(y, x, y), lambda: symgrad.Rop(y, x, x), lambda: symgrad.jacobian(y, x)):
+        with pytest.raises(errors.MissingRuleError, match=r"HSVToRGB.*symgrad\.rules\.transpose"):
+            call()
+
+
+def test_a_gradient_by_py_func_without_a_gradient_of_its_own_is_named():
+    @tf.custom_gradient
+    def double(x):
+        return 2 * x, lambda dy: tf.py_func(lambda g: 2 * g, [dy], tf.float64)
+
+    x = tf.constant([1.0, 2.0], tf.float64)
+    y = double(x) + x
+    symgrad.Lop(y, x, y)
+    with pytest.raises(errors.MissingRuleError, match="PyFunc"):
+        symgrad.Rop(y, x, x)
