@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, _vjp, _walk
+from .. import _tensors, _tf, _vjp, rules
 from ..errors import DtypeError
 from . import _policy
 from ._call import Call
@@ -40,7 +40,7 @@ def jacobian(
              [0., 0., 6.]], dtype=float32)
     """
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
-        between = _walk.between(call.ys, call.tensors, call.stop)
+        between = rules.between(call.ys, call.tensors, call.stop)
         refuse_v1_loops(between, "a loop over rows")
         reached = [y if r else None for y, r in zip(call.ys, between.reached)]
         connected = [x.tensor if c else None for x, c in zip(call.xs, between.connected)]
@@ -78,7 +78,7 @@ def _rows(y: tf.Tensor, xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor])
                 f"{y.name} is {y.dtype.name} and {x.label} is {x.dtype.name}: such a function has no complex "
                 "derivative; split it into real and imaginary parts (tf.math.real, tf.math.imag)"
             )
-    connected = _walk.between([y], [x.tensor for x in xs], stop).connected
+    connected = rules.between([y], [x.tensor for x in xs], stop).connected
     active = [x for x, c in zip(xs, connected) if c]
     shape, size = _shape(y), tf.size(y)
     lists = [

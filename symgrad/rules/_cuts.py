@@ -80,7 +80,13 @@ def between(
 
 def has_own_gradient(op: tf.Operation) -> bool:
     """True if the gradient of this one op is not that of its type: a custom gradient or an override."""
-    return op._gradient_function is not None or "_gradient_op_type" in op.node_def.attr
+    if op._gradient_function is not None:
+        return True
+    try:
+        op.get_attr("_gradient_op_type")
+    except ValueError:
+        return False
+    return True
 
 
 def is_call(op: tf.Operation) -> bool:
