@@ -106,7 +106,7 @@ def _from_names(work: _Work, original: dict[int, int]) -> None:
     recorded = {scope for op in original for scope in scopes.of_op.get(op, ())}
     for scope in recorded:
         scopes.candidates.pop(scope, None)
-    best = _vote.vote(work.names, work.inputs, scopes)
+    best = _vote.vote(work, scopes)
     for op, found in scopes.of_op.items():
         if op in original or recorded.intersection(found):
             continue
@@ -146,7 +146,7 @@ def _plumbing(work: _Work) -> None:
 
 def _plumbing_candidates(work: _Work) -> Iterator[tuple[int, str]]:
     """Unpaired ops of a plumbing type in the scope of a call, or below such an op (`zeros_1/Const`)."""
-    calls = set(work.call.values())
+    calls = set(work.call.values()) - {""}
     if not calls:
         return
     for op, name in enumerate(work.names):

@@ -7,10 +7,17 @@ deleting one run of components from the scope, and only the edges tell which run
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 # A scope deeper than this is left unpaired: the candidates grow with the square of the depth.
 MAX_DEPTH = 64
+
+# What lies in the scope of a call itself and feeds its gradient scopes: seeds and sums. A user's Identity there is no
+# sign of a call, one that TensorFlow named as a seed is; that name cannot be chosen by the caller.
+_FEEDS = frozenset({"AccumulateNV2", "AddN", "ConcatV2", "Fill", "OnesLike", "ZerosLike"})
+_SEED = "grad_ys_"
 
 _GRADIENT_SCOPE = re.compile(r"(.*)_grad(?:_\d+)?$", re.DOTALL)
 
@@ -29,6 +36,14 @@ class Candidate:
     def key(self) -> tuple[int, str]:
         """What all gradient scopes of one call have in common."""
         return self.start, self.call
+
+
+class Ops(Protocol):
+    """What a vote looks at: per op its name, type and the positions of its data inputs."""
+
+    names: list[str]
+    types: Sequence[str]
+    inputs: list[list[int]]
 
 
 @dataclass
@@ -75,6 +90,9 @@ def _candidates(scope: str, index: dict[str, int]) -> list[Candidate]:
         return []
     named = [*parts[:-1], last]
     listed = []
+    beside = index.get("/".join(named))
+    if beside is not None:  # tf.gradients(name="") makes no scope for the call
+        listed.append(Candidate(-1, "", beside))
     for start in range(len(named)):
         for stop in range(start + 1, len(named)):
             forward = index.get("/".join(named[:start] + named[stop:]))
@@ -83,12 +101,11 @@ def _candidates(scope: str, index: dict[str, int]) -> list[Candidate]:
     return listed
 
 
-def vote(names: list[str], inputs: list[list[int]], scopes: Scopes) -> dict[str, Candidate]:
+def vote(graph: Ops, scopes: Scopes) -> dict[str, Candidate]:
     """The reading of each gradient scope that the data edges support.
 
     Args:
-      names: op names by position.
-      inputs: positions of each op's data inputs.
+      graph: names, types and data inputs.
       scopes: what `collect` found.
 
     Returns:
@@ -96,10 +113,16 @@ def vote(names: list[str], inputs: list[list[int]], scopes: Scopes) -> dict[str,
       a call of tf.gradients shows either by a gradient that flows from the scope of g into that of f where f feeds g,
       or by a seed or sum that lies in the call's own scope and feeds one of its gradient scopes.
     """
+    own: dict[str, list[int]] = defaultdict(list)
+    for op, found in scopes.of_op.items():  # an op speaks for the innermost of its scopes that can be read at all
+        readable = next((scope for scope in reversed(found) if scope in scopes.candidates), None)
+        if readable is not None:
+            own[readable].append(op)
     for scope, listed in scopes.candidates.items():
-        touched = Counter(source for member in scopes.members[scope] for source in inputs[member])
+        members = own[scope] or scopes.members[scope]
+        touched = Counter(source for member in members for source in graph.inputs[member])
         for candidate in listed:
-            _count(candidate, scope, touched, names, inputs, scopes)
+            _count(candidate, scope, touched, (graph, scopes))
     total: Counter[tuple[int, str]] = Counter()
     flows: Counter[tuple[int, str]] = Counter()
     for listed in scopes.candidates.values():
@@ -112,30 +135,30 @@ def vote(names: list[str], inputs: list[list[int]], scopes: Scopes) -> dict[str,
         return flows[candidate.key] > 0, evidence > 0, total[candidate.key], -candidate.start
 
     best = {scope: max(listed, key=rank) for scope, listed in scopes.candidates.items()}
-    return {scope: candidate for scope, candidate in best.items() if flows[candidate.key] > 0}
+    return {
+        scope: candidate
+        for scope, candidate in best.items()
+        if flows[candidate.key] > 0 and (candidate.call or candidate.flow)
+    }
 
 
-def _count(
-    candidate: Candidate,
-    scope: str,
-    touched: Counter[int],
-    names: list[str],
-    inputs: list[list[int]],
-    scopes: Scopes,
-) -> None:
+def _count(candidate: Candidate, scope: str, touched: Counter[int], known: tuple[Ops, Scopes]) -> None:
     """Count the edges that speak for a candidate: to f and to f's inputs, and the gradients that flow in."""
+    graph, scopes = known
     candidate.local = touched[candidate.forward]
-    candidate.local += sum(source in touched for source in set(inputs[candidate.forward]))
-    prefix = candidate.call + "/"
+    candidate.local += sum(source in touched for source in set(graph.inputs[candidate.forward]))
+    prefix = f"{candidate.call}/" if candidate.call else ""
     for source in touched:
-        if not names[source].startswith(prefix):
+        name = graph.names[source]
+        if not name.startswith(prefix):
             continue
-        if "/" not in names[source][len(prefix) :]:
-            candidate.flow += 1
+        leaf = name[len(prefix) :] if prefix else name.rpartition("/")[2]
+        if "/" not in leaf and source not in scopes.of_op:
+            candidate.flow += leaf.startswith(_SEED) or graph.types[source] in _FEEDS
             continue
         for other in scopes.of_op.get(source, ()):
             if other != scope and any(
-                rival.key == candidate.key and candidate.forward in inputs[rival.forward]
+                rival.key == candidate.key and candidate.forward in graph.inputs[rival.forward]
                 for rival in scopes.candidates.get(other, ())
             ):
                 candidate.flow += 1
