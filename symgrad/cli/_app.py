@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from ._demo import demo
 
-COMMANDS: tuple[Callable[..., None], ...] = ()
+COMMANDS: tuple[Callable[..., None], ...] = (demo,)
 
 app = typer.Typer(
     help="Derivatives of TensorFlow graphs: look at them, check them, explain them.",
