@@ -38,7 +38,7 @@ def escape_formulas(app, what, name, obj, options, lines):
         in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
         if not in_example:
             pieces = line.split("`")
-            pieces[::2] = [re.sub(r"([|*]|(?<=\w)_(?!\w))", r"\\\1", piece) for piece in pieces[::2]]
+            pieces[::2] = [re.sub(r"(\||\*(?=\S)|(?<=\w)_(?!\w))", r"\\\1", piece) for piece in pieces[::2]]
             lines[i] = "`".join(pieces)
 
 
