@@ -59,6 +59,7 @@ __all__ = [
     "is_resource_variable",
     "is_stateful",
     "op_def_registry",
+    "traced_graph",
     "uid",
     "while_loop_v2",
 ]
@@ -70,6 +71,17 @@ def function_in(graph, name):
         function = graph._get_function(name)
         if function is not None:
             return function.cached_definition
+        graph = getattr(graph, "outer_graph", None)
+    return None
+
+
+def traced_graph(graph, name):
+    """The Python graph from which the function called `name` was traced, or None (functions of a file have none)."""
+    while graph is not None:
+        function = graph._get_function(name)
+        if function is not None:
+            traced = getattr(function, "graph", None)
+            return traced if isinstance(traced, FuncGraph) else None
         graph = getattr(graph, "outer_graph", None)
     return None
 

@@ -1,5 +1,6 @@
 """Why a gradient is None, and where a NaN is born."""
 
-from ._why import Finding, why_none
+from ._finding import Finding
+from ._why import why_none
 
 __all__ = ["Finding", "why_none"]

@@ -10,26 +10,49 @@ from ._registry import transpose
 
 
 class Cut(enum.Enum):
-    """Why an op passes no derivative on. The first three are what the function means; the others are a gap."""
+    """Why a derivative is not passed on: by an op, by a call, or because no op leads from x to y at all."""
 
+    # What the function means: there is nothing to pass on.
     STOP_GRADIENT = "stop_gradient"
     ZERO = "the derivative is zero wherever it exists"
     INTEGER = "an integer or boolean tensor"
+    SHAPE = "only the shape is read, not the values"
+    # A gap: a derivative may exist, and nobody computes it.
     NOT_DIFFERENTIABLE = "TensorFlow marks the op type NotDifferentiable"
     UNREGISTERED = "the op type has no registered gradient"
     UNANSWERED = "the op's gradient function leaves this input out"
+    ASSIGNED = "an assignment, which passes no derivative to the variable"
+    CUSTOM_LOST = "the op's custom gradient is not registered in this process"
+    FUNCTION_CALL = "the call of a function that TensorFlow cannot differentiate"
+    # What a user said.
+    CUSTOM_NONE = "the custom gradient answers None for this input"
+    CUSTOM_FAILS = "the custom gradient raises an error"
+    STOPPED = "listed in stop_gradients"
+    # There is no path that an op could cut.
+    INTEGER_X = "x itself holds integers or booleans"
+    OTHER_GRAPH = "x belongs to another graph than ys"
+    ENCLOSED = "x lies inside a function body and ys outside of it"
+    REVERSED = "x is computed from ys, not ys from x"
+    BYPASSED = "x and ys are computed from the same tensor, ys not through x"
+    NO_PATH = "no path leads from x to ys"
 
     @property
     def is_gap(self) -> bool:
         """True if a derivative exists that nobody computes: going on would make the result incomplete."""
-        return self in (Cut.NOT_DIFFERENTIABLE, Cut.UNREGISTERED, Cut.UNANSWERED)
+        return self in _GAPS
 
+
+_GAPS = frozenset({
+    Cut.NOT_DIFFERENTIABLE, Cut.UNREGISTERED, Cut.UNANSWERED, Cut.ASSIGNED, Cut.CUSTOM_LOST, Cut.FUNCTION_CALL,
+})  # fmt: skip
 
 # Piecewise constant, or not a function of the values of its input (TensorFlow answers None or marks them).
 _ZERO = frozenset({
     "Ceil", "EditDistance", "Floor", "FloorDiv", "GetSessionHandleV2", "OnesLike", "Rint", "Round", "Sign",
     "TensorArrayGradV3", "TensorArrayGradWithShape", "TensorArrayV3", "TruncateDiv", "ZerosLike",
 })  # fmt: skip
+
+_SHAPE = frozenset({"Rank", "Shape", "ShapeN", "Size"})
 
 # (op type, input) pairs that TensorFlow's gradient function answers with None although the derivative is not 0.
 _UNANSWERED = frozenset({("PadV2", 2), ("Zeta", 0)})
@@ -48,14 +71,20 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
         return Cut.STOP_GRADIENT
     if op.type in _ZERO:
         return Cut.ZERO
+    if op.type in _SHAPE:
+        return Cut.SHAPE
+    if op.outputs and not any(map(_tensors.is_differentiable, op.outputs)):
+        return Cut.INTEGER
     if op.type in transpose and not has_own_gradient(op):
         return None if transpose.answers(op.type, index) else Cut.UNANSWERED
     try:
         function = _tf.get_gradient_function(op)
     except LookupError:
+        if has_own_gradient(op):
+            return Cut.CUSTOM_LOST
         return None if is_call(op) else Cut.UNREGISTERED
     if function is None:
-        return Cut.NOT_DIFFERENTIABLE
+        return Cut.ASSIGNED if writes_state(op.type) else Cut.NOT_DIFFERENTIABLE
     if (op.type, index) in _UNANSWERED and not has_own_gradient(op):
         return Cut.UNANSWERED
     return None
@@ -87,6 +116,11 @@ def has_own_gradient(op: tf.Operation) -> bool:
     except ValueError:
         return False
     return True
+
+
+def writes_state(op_type: str) -> bool:
+    """True for ops that write values into a variable."""
+    return op_type.startswith(("Assign", "ResourceScatter", "Scatter")) and op_type != "ScatterNd"
 
 
 def is_call(op: tf.Operation) -> bool:

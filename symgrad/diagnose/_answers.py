@@ -1,0 +1,101 @@
+"""Which inputs a gradient function answers with None: asked on a scratch copy of the op, never in the user's graph."""
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _tf, rules
+
+# Their gradient functions look at the control flow around the op and cannot be asked about a copy; all of them answer.
+_CONTROL_FLOW = frozenset({
+    "Enter", "Exit", "LoopCond", "Merge", "NextIteration", "RefEnter", "RefExit", "RefMerge", "RefNextIteration",
+    "RefSwitch", "Switch", "_SwitchN",
+})  # fmt: skip
+
+
+class Answers:
+    """What gradient functions answer; asked once for each op type, and for each op with a gradient of its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, list[bool] | Exception] = {}
+        self._cuts: dict[Any, rules.Cut | None] = {}
+
+    def cut_at(self, op: tf.Operation, index: int) -> rules.Cut | None:
+        """`rules.cut_at`, and in addition what only a call of the gradient function can tell."""
+        if rules.has_own_gradient(op):
+            return rules.cut_at(op, index) or self._unanswered(op, index, own=True)
+        key = (
+            op.type,
+            index,
+            _tensors.is_differentiable(op.inputs[index]),
+            *map(_tensors.is_differentiable, op.outputs),
+        )
+        if key not in self._cuts:
+            self._cuts[key] = rules.cut_at(op, index) or self._unanswered(op, index, own=False)
+        return self._cuts[key]
+
+    def _unanswered(self, op: tf.Operation, index: int, own: bool) -> rules.Cut | None:
+        if op.type in _CONTROL_FLOW or (op.type in rules.transpose and not own):
+            return None
+        key = op if own else (op.type, len(op.inputs))
+        if key not in self._known:
+            self._known[key] = _ask(op)
+        answers = self._known[key]
+        if isinstance(answers, Exception):
+            return rules.Cut.CUSTOM_FAILS if own else None
+        if index >= len(answers) or answers[index]:
+            return None
+        return rules.Cut.CUSTOM_NONE if own else rules.Cut.UNANSWERED
+
+    def error(self, op: tf.Operation) -> str:
+        """What the custom gradient of `op` raised, in one line."""
+        raised = self._known.get(op)
+        return (
+            f"{type(raised).__name__}: {str(raised).strip().splitlines()[0]}" if isinstance(raised, Exception) else ""
+        )
+
+
+def _ask(op: tf.Operation) -> list[bool] | Exception:
+    """For each input, whether the gradient function of `op` answers; or what it raised."""
+    function = _tf.get_gradient_function(op)
+    if function is None:
+        return []
+    with op.graph.as_default():
+        scratch = _tf.FuncGraph("scratch")  # reads tensors of the graph around it without adding to it
+    try:
+        with scratch.as_default():
+            copied = _copy(op, scratch)
+            answers = function(copied, *(_incoming(t) for t in copied.outputs))
+    except Exception as error:  # a user's function may raise anything
+        return error
+    answers = answers if isinstance(answers, list | tuple) else [answers]
+    return [a is not None for a in answers]
+
+
+def _copy(op: tf.Operation, graph: tf.Graph) -> tf.Operation:
+    """An op like `op` in `graph` that reads placeholders."""
+    inputs = [_stand_in(t) for t in op.inputs]
+    attrs = {name: value for name, value in op.node_def.attr.items() if name not in ("_class", "_gradient_op_type")}
+    copied = graph.create_op(
+        op.type, inputs, [t.dtype for t in op.outputs], attrs=attrs, name=op.name.rsplit("/", 1)[-1]
+    )
+    for old, new in zip(op.outputs, copied.outputs):
+        _tf.copy_handle_data(old, new)
+    return copied
+
+
+def _stand_in(tensor: tf.Tensor) -> tf.Tensor:
+    # Gradient functions read axes and the like from constants.
+    if tensor.op.type == "Const":
+        return (
+            tf.get_default_graph()
+            .create_op("Const", [], [tensor.dtype], attrs=dict(tensor.op.node_def.attr))
+            .outputs[0]
+        )
+    copied = tf.placeholder(tensor.dtype.base_dtype, tensor.shape)
+    _tf.copy_handle_data(tensor, copied)
+    return copied
+
+
+def _incoming(tensor: tf.Tensor) -> tf.Tensor | None:
+    return tf.placeholder(tensor.dtype.base_dtype, tensor.shape) if _tensors.is_differentiable(tensor) else None

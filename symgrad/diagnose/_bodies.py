@@ -1,0 +1,53 @@
+"""The function bodies behind a loop, branch or call, as Python graphs; nothing is built in the op's own graph."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tf
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """One function that an op runs.
+
+    Attributes:
+      kind: "cond" or "body" of a loop, "branch", or "call".
+      graph: its graph, with `inputs` and `outputs`.
+      offset: which input of the op is the function's first.
+    """
+
+    kind: str
+    graph: Any
+    offset: int
+
+
+_LOOPS = frozenset({"While", "StatelessWhile"})
+_IFS = frozenset({"If", "StatelessIf"})
+_CASES = frozenset({"Case", "StatelessCase"})
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
+
+def bodies(op: tf.Operation) -> list[Body]:
+    """The functions that `op` runs; empty for every other op."""
+    if op.type in _LOOPS:
+        return [_body(op, kind, 0, op.get_attr(kind).name, f"_{kind}_graph") for kind in ("cond", "body")]
+    if op.type in _IFS:
+        names = (("then_branch", "_true_graph"), ("else_branch", "_false_graph"))
+        return [_body(op, "branch", 1, op.get_attr(name).name, cache) for name, cache in names]
+    if op.type in _CASES:
+        branches = enumerate(op.get_attr("branches"))
+        return [_body(op, "branch", 1, f.name, f"_branch_graph_{i}") for i, f in branches]
+    if op.type in _CALLS:
+        return [_body(op, "call", 0, op.get_attr("f").name)]
+    if _tf.function_in(op.graph, op.type) is not None:
+        return [_body(op, "call", 0, op.type)]
+    return []
+
+
+def _body(op: tf.Operation, kind: str, offset: int, name: str, cache: str = "") -> Body:
+    graph = getattr(op, cache, None) if cache else _tf.traced_graph(op.graph, name)
+    if graph is None:
+        graph = _tf.function_graph(op, [t.shape for t in list(op.inputs)[offset:]], name)
+    return Body(kind, graph, offset)

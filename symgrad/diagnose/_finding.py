@@ -1,0 +1,59 @@
+"""What a diagnosis says: one cause, the op, the path and the line of user code."""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One cause; `str()` is the sentence.
+
+    Attributes:
+      x: the name of what was asked about: an x without a derivative, a fetch that is not finite.
+      cause: why; a member of `symgrad.rules.Cut` or of `symgrad.diagnose.Birth`.
+      op: the name of the op, in the graph or function body that holds it; None if no op is to blame.
+      op_type: its type.
+      within: names of the loops, branches and calls around it, outermost first; empty for an op of the graph itself.
+      where: `file:line` of the user code that made the op; None where TensorFlow kept none, as for files.
+      detail: what more there is to say.
+      advice: what to do.
+    """
+
+    x: str
+    cause: enum.Enum
+    op: str | None = None
+    op_type: str | None = None
+    within: tuple[str, ...] = ()
+    where: str | None = None
+    detail: str = ""
+    advice: str = ""
+    trail: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """Names of the ops from x through `op` to y, the shortest such path; empty if there is none."""
+        return self.trail()
+
+    def __str__(self) -> str:
+        sentence = f"{self.x}: {self.cause.value}"
+        if self.op is not None:
+            inside = "".join(f" in {name!r}" for name in reversed(self.within))
+            made = f", made at {self.where}" if self.where else ""
+            sentence += f" ({self.op_type} {self.op!r}{inside}{made})"
+        return ". ".join(part for part in (sentence + (f": {self.detail}" if self.detail else ""), self.advice) if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "x": self.x,
+            "cause": self.cause.name.lower(),
+            "op": self.op,
+            "op_type": self.op_type,
+            "within": list(self.within),
+            "where": self.where,
+            "path": list(self.path),
+            "message": str(self),
+        }

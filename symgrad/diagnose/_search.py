@@ -1,0 +1,144 @@
+"""Which ops cut the paths from xs to ys: shortest paths on which a cut is longer than all ops together.
+
+Each node of the flow is there twice: once as it is (2 n), and once as part of a stretch behind a cut (2 n + 1), on
+which integers flow that are no further cut.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order, dijkstra
+
+from .. import _tensors
+from ..rules import Cut
+from ._answers import Answers
+from ._flow import Flow, Inside
+
+Step = tuple[int, int]
+
+
+class Search:
+    """The cuts between xs and ys; what is linear in the size of the graph is done once for all xs.
+
+    Attributes:
+      cuts: for each step that is cut, the cause and the node to blame.
+    """
+
+    def __init__(self, flow: Flow, ys: Sequence[tf.Tensor], xs: Sequence[int]):
+        self.flow = flow
+        self.answers = Answers()
+        self.cuts: dict[Step, tuple[Cut, int]] = {}
+        self._end = 2 * len(flow.nodes)
+        self._steps: list[tuple[int, int, int]] = []
+        self._price = self._end + 2
+        self._add_edges(_downstream(flow, xs))
+        for y, number in zip(ys, flow.ends):
+            self._add_end(y, number)
+        self._uncut = self._matrix(below=self._price)
+        (self._least,), (self._next,) = dijkstra(
+            self._matrix().T.tocsr(), indices=[self._end], return_predecessors=True
+        )
+        self._cut_at: dict[int, list[int]] = {}
+        for source, target in self.cuts:
+            self._cut_at.setdefault(source, []).append(target)
+
+    def is_connected(self, x: int) -> bool:
+        """True if a path without a cut leads from node `x` to ys."""
+        return bool(self._least[2 * x] < self._price)
+
+    def cuts_of(self, x: int) -> Iterator[Step]:
+        """The first cut of each path from node `x`, and those met after it on the way that is cut least."""
+        order, _ = breadth_first_order(self._uncut, 2 * x)
+        walked: set[int] = set()
+        for source in order.tolist():
+            for target in self._cut_at.get(source, ()):
+                yield source, target
+                at = target
+                while at != self._end and at not in walked:
+                    walked.add(at)
+                    step = (at, int(self._next[at]))
+                    if step in self.cuts:
+                        yield step
+                    at = step[1]
+
+    def path(self, x: int, step: Step) -> list[int]:
+        """The nodes of a shortest path from node `x` over the step to ys."""
+        _, (before,) = dijkstra(self._matrix(), indices=[2 * x], return_predecessors=True)
+        states = [step[0]]
+        while states[-1] != 2 * x:
+            states.append(int(before[states[-1]]))
+        states.reverse()
+        at = step[1]
+        while at != self._end:
+            states.append(at)
+            at = int(self._next[at])
+        return [state // 2 for state in states]
+
+    def names(self, nodes: Sequence[int]) -> tuple[str, ...]:
+        """The names of the ops at these nodes; an argument of a body stands for the op that runs the body."""
+        found: list[tf.Operation] = []
+        for node in nodes:
+            site, op, _ = self.flow.nodes[node]
+            op = site.op if op is None and isinstance(site, Inside) else op
+            if not found or op is not found[-1]:
+                found.append(op)
+        return tuple(op.name for op in found)
+
+    def _add_edges(self, downstream: np.ndarray) -> None:
+        flow = self.flow
+        for edge in np.flatnonzero(downstream[flow.source]).tolist():
+            u, v, tensor = flow.source[edge], flow.target[edge], flow.tensor[edge]
+            if not _tensors.is_differentiable(tensor):
+                self._cut(2 * u, 2 * v + 1, Cut.INTEGER, u)
+                self._steps.append((2 * u + 1, 2 * v + 1, 1))
+                continue
+            cause = self._cause(edge)
+            if cause is None:
+                self._steps += [(2 * u, 2 * v, 1), (2 * u + 1, 2 * v, 1)]
+            else:
+                self._cut(2 * u, 2 * v + 1, cause, v)
+                self._cut(2 * u + 1, 2 * v + 1, cause, v)
+
+    def _add_end(self, y: tf.Tensor, number: int) -> None:
+        self._steps.append((2 * number + 1, self._end, 1))
+        if _tensors.is_differentiable(y):
+            self._steps.append((2 * number, self._end, 1))
+        else:
+            self._cut(2 * number, self._end, Cut.INTEGER, number)
+
+    def _cut(self, source: int, target: int, cause: Cut, blamed: int) -> None:
+        self._steps.append((source, target, self._price))
+        self.cuts[source, target] = (cause, blamed)
+
+    def _cause(self, edge: int) -> Cut | None:
+        """Why no derivative passes along an edge with a differentiable tensor."""
+        use = self.flow.use[edge]
+        if use is not None:
+            return self.answers.cut_at(*use)
+        is_special = isinstance(self.flow.nodes[self.flow.target[edge]][2], tuple)
+        return Cut.STOPPED if is_special and id(self.flow.tensor[edge]) in self.flow.stopped else None
+
+    def _matrix(self, below: int | None = None):
+        """The lengths of the steps, the least where several join two nodes."""
+        source, target, length = np.array(self._steps, np.int64).reshape(-1, 3).T
+        if below is not None:
+            keep = length < below
+            source, target, length = source[keep], target[keep], length[keep]
+        size = self._end + 1
+        order = np.lexsort((length, source * size + target))
+        _, first = np.unique((source * size + target)[order], return_index=True)
+        kept = order[first]
+        return coo_array((length[kept].astype(float), (source[kept], target[kept])), shape=(size, size)).tocsr()
+
+
+def _downstream(flow: Flow, xs: Sequence[int]) -> np.ndarray:
+    """For each node, whether it is computed from one of the nodes `xs`."""
+    size = len(flow.nodes)
+    source = np.concatenate([np.array(flow.source, np.int64), np.full(len(xs), size)])
+    target = np.concatenate([np.array(flow.target, np.int64), np.array(xs, np.int64)])
+    edges = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(size + 1, size + 1)).tocsr()
+    found = np.zeros(size + 1, bool)
+    found[breadth_first_order(edges, size, return_predecessors=False)] = True
+    return found

@@ -1,0 +1,196 @@
+"""why_none names cause, op and path; the same for graphs from files; and builds nothing."""
+
+import contextlib
+import re
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+from cases import CASES
+from diagnose.situations import SITUATIONS
+
+import symgrad
+from symgrad import errors
+from symgrad.diagnose import why_none
+from symgrad.rules import Cut
+
+pytestmark = pytest.mark.core
+
+EAGER = tf.constant(1.0)
+
+
+@contextlib.contextmanager
+def control_flow_v2(on):
+    was = tf.control_flow_v2_enabled()
+    (tf.enable_control_flow_v2 if on else tf.disable_control_flow_v2)()
+    yield
+    (tf.enable_control_flow_v2 if was else tf.disable_control_flow_v2)()
+
+
+@contextlib.contextmanager
+def built(case):
+    with tf.Graph().as_default(), control_flow_v2(case.v2):
+        yield case.build()
+
+
+def check(findings, case, name=str):
+    """The findings of a row, in any order; an expected path that is empty is left open; `name` is applied to names."""
+    found = {(f.cause, f.op and name(f.op)): f for f in findings}
+    assert set(found) == {(cause, op) for cause, op, _ in case.found}
+    assert len(found) == len(findings)
+    for cause, op, path in case.found:
+        finding = found[cause, op]
+        assert tuple(map(name, finding.path)) == path or not path
+        assert len(finding.within) == len(case.within)
+        assert all(part in told for part, told in zip(case.within, finding.within))
+
+
+def unnumbered(name):
+    """The name of an op of a function body without the number that it gets when the body is stored."""
+    return re.sub(r"_0$", "", name)
+
+
+@pytest.mark.parametrize("case", SITUATIONS, ids=lambda s: s.name)
+def test_cause_op_path_and_line(case):
+    with built(case) as (ys, xs):
+        graph = tf.get_default_graph()
+        before = graph.as_graph_def(), graph.version
+        findings = why_none(ys, xs)
+        check(findings, case)
+        assert (graph.as_graph_def(), graph.version) == before
+        for finding in findings:
+            assert (finding.where is None) == (finding.op is None)
+            assert finding.where is None or "situations.py:" in finding.where
+            assert str(finding).startswith(f"{finding.x}: {finding.cause.value}")
+
+
+@pytest.mark.parametrize("case", [s for s in SITUATIONS if not s.not_from_file], ids=lambda s: s.name)
+def test_the_same_for_a_graph_from_a_file(case):
+    with built(case) as (ys, xs):
+        names = ys.name, getattr(xs, "handle", xs).name
+        stored = tf.get_default_graph().as_graph_def().SerializeToString()
+    graph = symgrad.loaders.load(stored).graph
+    findings = why_none(*map(graph.get_tensor_by_name, names))
+    check(findings, case, unnumbered if case.within else str)
+    assert all(finding.where is None for finding in findings)
+
+
+@pytest.mark.parametrize("case", [s for s in SITUATIONS if not s.not_from_file], ids=lambda s: s.name)
+def test_tensorflow_gives_no_gradient(case):
+    with built(case) as (ys, xs):
+        if case.raises:
+            with pytest.raises(case.raises):
+                tf.gradients(ys, xs)
+        elif case.zeros:
+            (grad,) = tf.gradients(ys, xs)
+            with tf.Session() as session:
+                np.testing.assert_array_equal(session.run(grad, {xs: [1.0, 2.0, 3.0]}), np.zeros(3))
+        else:
+            assert tf.gradients(ys, xs) == [None]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_nothing_is_wrong_with_a_connected_x(case):
+    with tf.Graph().as_default() as graph:
+        ys, xs = case(np.random.default_rng(0))
+        before = graph.version
+        assert why_none(ys, xs) == []
+        assert graph.version == before
+
+
+def test_each_x_has_its_own_findings():
+    with tf.Graph().as_default():
+        a, b, c = (tf.placeholder(tf.float32, [], name=name) for name in "abc")
+        y = a * tf.stop_gradient(b)
+        assert [(f.x, f.cause) for f in why_none({"y": y}, [a, {"b": b, "c": c}])] == [
+            ("b:0", Cut.STOP_GRADIENT),
+            ("c:0", Cut.NO_PATH),
+        ]
+
+
+def test_one_path_that_is_open_is_enough():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3])
+        assert why_none([tf.floor(x), tf.stop_gradient(x) * x], x) == []
+
+
+def test_stop_gradients_cut_behind_a_tensor_and_not_at_an_x():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        h = tf.sin(x, name="h")
+        y = tf.exp(h, name="y")
+        (finding,) = why_none(y, x, stop_gradients=h)
+        assert (finding.cause, finding.op, finding.path) == (Cut.STOPPED, "h", ("x", "h", "y"))
+        assert why_none(y, [h], stop_gradients=[h, x]) == []
+        assert tf.gradients(y, x, stop_gradients=h) == [None]
+
+
+def test_comparisons_after_a_cut_are_not_blamed():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3])
+        h = tf.stop_gradient(x, name="stop")
+        for _ in range(3):
+            h = tf.where(h > 0, h, 0.1 * h)
+        assert [f.op for f in why_none(h, x)] == ["stop"]
+
+
+def test_inside_a_traced_function():
+    seen = []
+
+    @tf.function
+    def step(a):
+        seen.extend(why_none(tf.stop_gradient(a) + tf.floor(v), [a, v]))
+        return a
+
+    with tf.Graph().as_default():
+        v = tf.Variable([1.0, 2.0], use_resource=True, name="v")
+        step(tf.placeholder(tf.float32, [2]))
+    assert [(f.x, f.cause) for f in seen] == [("a:0", Cut.STOP_GRADIENT), ("v:0", Cut.ZERO)]
+
+
+def test_an_eager_variable_belongs_to_no_graph():
+    v = tf.Variable([1.0], use_resource=True)
+    with tf.Graph().as_default():
+        (finding,) = why_none(tf.placeholder(tf.float32, [1]) * 2.0, v)
+    assert finding.cause is Cut.OTHER_GRAPH
+
+
+def test_keras_variables():
+    keras = pytest.importorskip("tf_keras")
+    with tf.Graph().as_default():
+        layer = keras.layers.Dense(2)
+        y = tf.stop_gradient(layer(tf.placeholder(tf.float32, [1, 3])))
+        assert [f.cause for f in why_none(y, layer.trainable_weights)] == [Cut.STOP_GRADIENT] * 2
+
+
+@pytest.mark.parametrize(
+    ("ys", "xs", "error"),
+    [
+        (lambda x: x, lambda x: [], errors.ShapeError),
+        (lambda x: [], lambda x: x, errors.ShapeError),
+        (lambda x: x, lambda x: 3.0, errors.DtypeError),
+        (lambda x: EAGER, lambda x: x, errors.GraphMismatchError),
+    ],
+)
+def test_wrong_arguments(ys, xs, error):
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        with pytest.raises(error):
+            why_none(ys(x), xs(x))
+
+
+def test_a_disconnected_error_says_it():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        y = tf.square(tf.stop_gradient(x, name="stop"))
+        with pytest.raises(errors.DisconnectedError, match=r"StopGradient 'stop', made at .*test_why\.py:"):
+            symgrad.Lop(y, x, tf.ones(3))
+
+
+def test_findings_as_plain_values():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        (finding,) = why_none(tf.floor(x, name="floor"), x)
+    said = finding.to_dict()
+    assert (said["cause"], said["op"], said["path"]) == ("zero", "floor", ["x", "floor"])
+    assert said["message"] == str(finding)
