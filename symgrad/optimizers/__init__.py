@@ -1,7 +1,62 @@
 """Optimizers in the style of TensorFlow 1, extended by declarations and one method."""
 
+from ._adam import Adam, Adamax, AdamW, AMSGrad, Nadam
+from ._adaptive import Adadelta, Adagrad, RMSProp
+from ._averages import ema, swa
 from ._base import Optimizer
+from ._chain import Gated, Transform
+from ._constraints import rowwise
 from ._declare import hyperparameter, option, shared_slot, slot
+from ._ftrl import Ftrl
+from ._gates import accumulate, loss_scale, skip_nonfinite
+from ._large_batch import LAMB, Lion
 from ._momentum import SGD, Momentum
+from ._transforms import (
+    add_noise,
+    centralize,
+    clip_by_global_norm,
+    clip_by_norm,
+    clip_by_value,
+    decoupled_decay,
+    freeze,
+    l2_decay,
+)
+from ._watch import watch
 
-__all__ = ["SGD", "Momentum", "Optimizer", "hyperparameter", "option", "shared_slot", "slot"]
+__all__ = [
+    "LAMB",
+    "SGD",
+    "AMSGrad",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Ftrl",
+    "Gated",
+    "Lion",
+    "Momentum",
+    "Nadam",
+    "Optimizer",
+    "RMSProp",
+    "Transform",
+    "accumulate",
+    "add_noise",
+    "centralize",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "decoupled_decay",
+    "ema",
+    "freeze",
+    "hyperparameter",
+    "l2_decay",
+    "loss_scale",
+    "option",
+    "rowwise",
+    "shared_slot",
+    "skip_nonfinite",
+    "slot",
+    "swa",
+    "watch",
+]

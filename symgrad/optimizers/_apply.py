@@ -2,42 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from ._chain import Transform, run_chain
 from ._check import Pairs
 from ._moment import Moment, Scalars
 from ._update import update_variable
-from ._variables import assign, colocated, is_resource, label, present
+from ._variables import assign, branches_that_know_references, colocated, home, is_resource, label, present
 
-__all__ = ["apply_pairs"]
+__all__ = ["advance", "apply_pairs", "count", "gated", "links", "transformed"]
 
 
 def apply_pairs(optimizer: Any, pairs: Pairs, global_step: Any, name: str | None) -> Any:
     """Build (or in eager code take) the step of `optimizer` for checked pairs; returns its last op."""
-    with tf.init_scope():
-        optimizer._create_state([var for _, var in pairs])
+    pairs, when = transformed(optimizer, pairs)
     with tf.name_scope(name, optimizer._name) as scope:
-        return _step(optimizer, pairs, global_step, scope)
+        if when is None:
+            return _step(optimizer, pairs, global_step, scope)
+        return gated(when, lambda: _step(optimizer, pairs, global_step, None), scope)
 
 
-def _step(optimizer: Any, pairs: Pairs, global_step: Any, scope: str) -> Any:
+def transformed(optimizer: Any, pairs: Pairs) -> tuple[Pairs, tf.Tensor | None]:
+    """The pairs after the chain, the step's condition; and all state is made."""
+    when = None
+    if optimizer.transforms:
+        with tf.name_scope(None, f"{optimizer._name}_transforms"):
+            pairs, when = run_chain(optimizer.transforms, pairs)
+    variables = [var for _, var in pairs]
+    with tf.init_scope():
+        optimizer._create_state(variables)
+        optimizer._create_slots(variables)
+        for link in links(optimizer):
+            link.create(variables)
+    return pairs, when
+
+
+def links(optimizer: Any) -> list[Transform]:
+    """The transforms that do something around the update."""
+    return [transform for transform in optimizer.transforms if isinstance(transform, Transform)]
+
+
+def _step(optimizer: Any, pairs: Pairs, global_step: Any, scope: str | None) -> Any:
+    variables = [var for _, var in pairs]
     optimizer._begin()
     optimizer._prepare()
-    updates = [_update(optimizer, grad, var) for grad, var in pairs]
-    with tf.control_dependencies(present(updates)):
+    with _after([grad for grad, _ in pairs] if links(optimizer) else []):
+        before = [op for link in links(optimizer) for op in link.before(variables)]
+    with _after(before):
+        updates = [_update(optimizer, grad, var) for grad, var in pairs]
+    with _after(updates):
+        updates += [op for link in links(optimizer) for op in link.after(variables)]
         updates += advance(optimizer)
     if global_step is None:
         return optimizer._finish(present(updates), scope)
-    finish = optimizer._finish(present(updates), "update")
-    with tf.control_dependencies(present([finish])), colocated(global_step):
-        return _count(global_step, scope)
+    with _after([optimizer._finish(present(updates), "update")]), colocated(global_step):
+        return count(global_step, scope)
+
+
+def _after(ops: list[Any]) -> Any:
+    """What is built inside runs after these ops and gradients."""
+    return tf.control_dependencies([op.op if isinstance(op, tf.IndexedSlices) else op for op in present(ops)])
 
 
 def _update(optimizer: Any, grad: Any, var: Any) -> Any:
     """The update of one variable, on its device and under its name (variables of eager code may have any)."""
-    scope = "update" if tf.executing_eagerly_outside_functions() else f"update_{label(var)}"
+    scope = "update" if home() is None else f"update_{label(var)}"
     with tf.name_scope(scope), colocated(var):
         return update_variable(optimizer, grad, var)
 
@@ -57,7 +89,24 @@ def advance(optimizer: Any) -> list[Any]:
     return ops
 
 
-def _count(global_step: Any, scope: str) -> Any:
+def count(global_step: Any, scope: str | None) -> Any:
+    """Increment the caller's step counter."""
     if is_resource(global_step):
         return global_step.assign_add(1, name=scope, read_value=False)
     return tf.assign_add(global_step, 1, name=scope).op
+
+
+def gated(when: tf.Tensor, build: Callable[[], Any], scope: str | None = None) -> Any:
+    """What `build` makes, run only where `when` is true. Returns the op (None in eager code)."""
+    if tf.executing_eagerly():
+        if when:
+            build()
+        return None
+
+    def taken() -> tf.Tensor:
+        with tf.control_dependencies([build()]):
+            return tf.constant(True)
+
+    with branches_that_know_references():
+        result = tf.cond(when, taken, lambda: tf.constant(False))
+    return tf.group(result, name=scope)

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from ..errors import OptimizerError
+from ..errors import DisconnectedError, OptimizerError
 from ._apply import apply_pairs
+from ._chain import Transform
 from ._check import Pairs, checked_pairs
-from ._declare import declared, hyperparameter, option, shared_slot, slot
+from ._distribute import apply_in_replica, apply_merged
 from ._gradients import gradients_of
-from ._hyper import Hyperparameters
 from ._kernel import Kernel
-from ._moment import Moment, Scalars
-from ._slots import create_shared, create_slot
+from ._state import StatefulOptimizer
 from ._update import update_by_rows, update_dense
 from ._variables import home, is_variable, unwrap
 
 __all__ = ["Optimizer"]
 
-_log = logging.getLogger("symgrad")
 
-_SPELLINGS = {"lr": "learning_rate", "beta_1": "beta1", "beta_2": "beta2", "use_nesterov": "nesterov"}
-
-
-class Optimizer(tf.train.Optimizer):
+class Optimizer(StatefulOptimizer):
     """Base of all optimizers: a subclass declares hyperparameters and slots and writes one formula, `step`.
 
     It is a `tf.compat.v1.train.Optimizer`: whatever takes one takes this, and a subclass that overrides TensorFlow's
@@ -37,6 +31,9 @@ class Optimizer(tf.train.Optimizer):
     Args:
       *args: the hyperparameters in the order in which the class declares them. A class that declares none takes
         `use_locking` and `name`, as TensorFlow's base class does.
+      transforms: functions of `[(gradient, variable), ...]`, applied in their order before the update.
+      reduction: under a strategy, whether the replicas' gradients are added ("sum": for losses that are divided by the
+        global batch) or averaged ("mean": for losses that are divided by the replica's own batch).
       use_locking: whether the writes of a step take the variables' locks.
       name: for scopes, slots and checkpoints; the default is that of TensorFlow's optimizer of the same formula.
       lazy: whether a sparse gradient moves only the rows that it names. False: the result is that of the dense
@@ -60,53 +57,24 @@ class Optimizer(tf.train.Optimizer):
 
     #: TensorFlow's fused kernel for the same formula, where there is one.
     kernel: Kernel | None = None
-    #: What `lazy` is when the constructor does not say.
-    default_lazy = False
-    default_name: str | None = None
+    #: Whether the formula for some rows needs those rows alone; if not, `lazy=True` is refused.
+    rowwise = True
 
     def __init__(
-        self,
-        *args: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        lazy: bool | None = None,
-        multipliers: Mapping[str, Callable[[Any], Any]] | None = None,
-        **values: Any,
+        self, *args: Any, transforms: Sequence[Callable[[Pairs], Any]] = (), reduction: str = "sum", **kwargs: Any
     ):
-        own_namescope = values.pop("use_own_namescope_for_non_slot_vars", False)
-        hypers, options = declared(type(self), hyperparameter), declared(type(self), option)
-        if not hypers:  # the constructor of TensorFlow's class
-            base = {"use_locking": use_locking, "name": name, "use_own_namescope_for_non_slot_vars": own_namescope}
-            use_locking, name, own_namescope = (base | dict(zip(base, args))).values()
-            args = args[3:]
-        values = self._named(args, values, list(hypers), list(options))
-        super().__init__(use_locking, name or self.default_name or type(self).__name__, own_namescope)
-        self._options = {key: values.get(key, declaration.default) for key, declaration in options.items()}
-        self._hyper = Hyperparameters(self._name, hypers, values)
-        self._shared = declared(type(self), shared_slot)
-        self._multipliers = dict(multipliers or {})
+        super().__init__(*args, **kwargs)
+        if reduction not in ("sum", "mean"):
+            raise OptimizerError(f"reduction is {reduction!r}; wanted 'sum' or 'mean'")
+        if self.lazy and not self.rowwise:
+            raise OptimizerError(f"{type(self).__name__} looks at whole variables, so that it cannot be lazy")
+        self.reduction = reduction
+        self.transforms = tuple(transforms)
         self._constraints: dict[Any, Callable] = {}
-        self._built_in: set[Any] = set()
-        self._moment: Any = None
-        self.lazy = self.default_lazy if lazy is None else lazy
-
-    def _named(self, args: tuple, values: dict[str, Any], hypers: list[str], options: list[str]) -> dict[str, Any]:
-        """All constructor values by their declared names."""
-        owner = type(self).__name__
-        if len(args) > len(hypers):
-            raise OptimizerError(
-                f"{owner} takes {len(hypers)} hyperparameters by position ({', '.join(hypers)}), got {len(args)}; give "
-                "options, use_locking and name by keyword"
-            )
-        named = dict(zip(hypers, args))
-        for given, value in values.items():
-            key = given if given in hypers or given in options else _SPELLINGS.get(given, given)
-            if key not in hypers and key not in options:
-                raise OptimizerError(f"{owner} has no {given!r}; it has {', '.join([*hypers, *options])}")
-            if key in named:
-                raise OptimizerError(f"{owner} got {key} twice")
-            named[key] = value
-        return named
+        self._missing: dict[str, str] = {}
+        for transform in self.transforms:
+            if isinstance(transform, Transform):
+                transform.bind(self)
 
     # ---- what a subclass writes
 
@@ -124,36 +92,6 @@ class Optimizer(tf.train.Optimizer):
           A tensor like `grad`, and a dict of slot name to new value; a slot that is not in it keeps its value.
         """
         raise NotImplementedError(f"{type(self).__name__} has neither `step` nor the hook that this update needs")
-
-    # ---- hyperparameters
-
-    def set(self, session: Any = None, /, **values: Any) -> None:
-        """Set hyperparameters, in `session` (or the default one) where the training step is built in a graph.
-
-        Args:
-          session: the session (or MonitoredSession) whose training they steer; None in eager code.
-          **values: numbers by name.
-
-        Raises:
-          OptimizerError: the name is not declared, the value is out of range or cannot replace what was built.
-        """
-        for name, value in self._named((), values, list(self._hyper), []).items():
-            self._set_hyperparameter(name, value, session)
-
-    def _get_hyperparameter(self, name: str) -> Any:
-        return self._hyper.get(name)
-
-    def _set_hyperparameter(self, name: str, value: Any, session: Any = None) -> None:
-        self._hyper.set(name, value, session)
-
-    @property
-    def lr(self) -> Any:
-        """Another word for `learning_rate`."""
-        return self.learning_rate
-
-    @lr.setter
-    def lr(self, value: Any) -> None:
-        self.learning_rate = value
 
     # ---- the three steps
 
@@ -195,6 +133,9 @@ class Optimizer(tf.train.Optimizer):
         pairs = self.compute_gradients(
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
         )
+        if all(grad is None for grad, _ in pairs):
+            causes = "".join(f"\n  {variable}: {cause}" for variable, cause in self._missing.items())
+            raise DisconnectedError(f"no variable has a gradient, so that there is nothing to minimize:{causes}")
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 
     def compute_gradients(
@@ -246,7 +187,10 @@ class Optimizer(tf.train.Optimizer):
         grads_and_vars = list(grads_and_vars)
         self._remember_constraints(grads_and_vars)
         pairs = checked_pairs(grads_and_vars, self._valid_dtypes())
-        done = apply_pairs(self, pairs, global_step, name)
+        apply = apply_pairs
+        if tf.distribute.has_strategy() and not skip_gradients_aggregation:
+            apply = apply_in_replica
+        done = apply(self, pairs, global_step, name)
         self._built_in.add(home())
         return self._answer(done)
 
@@ -300,63 +244,19 @@ class Optimizer(tf.train.Optimizer):
         hooks = ("_apply_sparse", "_resource_apply_sparse")
         return self.lazy and all(getattr(type(self), hook) is getattr(Optimizer, hook) for hook in hooks)
 
-    # ---- state
+    def _distributed_apply(
+        self, distribution: Any, grads_and_vars: Iterable, global_step: Any = None, name: str | None = None
+    ) -> Any:
+        return apply_merged(self, distribution, list(grads_and_vars), global_step, name)
 
-    @property
-    def iterations(self) -> Any:
-        """The number of steps taken, an int64 variable.
+    def get_config(self) -> dict[str, Any]:
+        """What the constructor needs to make this optimizer anew, with the hyperparameters of this moment.
 
-        Eager code always has it. A graph has it when something asks for it (a schedule, `h.t`, this property) before
-        the training step is built; it is then a global variable, initialised and saved like any other.
+        Numbers, options and names are plain; tensors, schedules, functions and transforms are passed on as they are.
         """
-        counter = self._counter()
-        if counter is None:
-            where = home()
-            if where is not None and where in self._built_in:
-                raise OptimizerError(
-                    f"the training step of {self._name} is built without a step counter; ask for optimizer.iterations "
-                    "before minimize or apply_gradients, or pass global_step"
-                )
-            with tf.init_scope(), tf.name_scope(""):
-                counter = tf.Variable(
-                    0, dtype=tf.int64, name=f"{self._name}/iterations", trainable=False, use_resource=True
-                )
-            self._maybe_initialize_trackable()
-            self._handle_deferred_dependencies(name="iterations", trackable=counter)
-            self._non_slot_dict["iterations", where] = counter
-        return counter
-
-    def _counter(self) -> Any:
-        return self._non_slot_dict.get(("iterations", home()))
-
-    def _finished_steps(self) -> tf.Tensor:
-        return self.iterations.read_value()
-
-    def get_slot(self, var: Any, name: str) -> Any:
-        """The slot variable called `name` of a variable, or None; Keras 3 variables are understood."""
-        return super().get_slot(unwrap(var), name)
-
-    def _declared_slots(self) -> dict[str, slot]:
-        slots = declared(type(self), slot)
-        return {name: each for name, each in slots.items() if not each.when or getattr(self, each.when)}
-
-    def _slots_of(self, var: Any) -> dict[str, Any]:
-        return {name: self.get_slot(var, each.name) for name, each in self._declared_slots().items()}
-
-    def _shared_variables(self) -> dict[str, Any]:
-        return {name: self._get_non_slot_variable(name, graph=home()) for name in self._shared}
-
-    def _create_state(self, variables: list[Any]) -> None:
-        create_shared(self, variables)
-        for var in variables:
-            for declaration in self._declared_slots().values():
-                create_slot(self, var, declaration)
-        self._create_slots(variables)
-        if tf.executing_eagerly():
-            self.iterations  # noqa: B018  (eager code returns it from every step)
-
-    def _begin(self) -> None:
-        self._moment = Moment(self, self._shared_variables())
-
-    def _scalars(self, var: Any) -> Scalars:
-        return Scalars(self._moment, var.dtype.base_dtype, var)
+        config = super().get_config()
+        if self.transforms:
+            config["transforms"] = [t.unbound() if isinstance(t, Transform) else t for t in self.transforms]
+        if self.reduction != "sum":
+            config["reduction"] = self.reduction
+        return config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -34,7 +35,26 @@ def declared(cls: type, kind: type[_D]) -> dict[str, _D]:
     return {name: value for name, value in found.items() if isinstance(value, kind)}
 
 
-class hyperparameter(_Declaration):
+class _Number(_Declaration):
+    """A declaration with a range for numbers."""
+
+    def __init__(self, default: Any, *, low: float | None, above: float | None, below: float | None):
+        self.default, self.low, self.above, self.below = default, low, above, below
+
+    def problem(self, number: float) -> str | None:
+        """What is wrong with a number, if something is."""
+        if not math.isfinite(number):
+            return "a finite number"
+        if self.low is not None and number < self.low:
+            return f"a number of at least {self.low}"
+        if self.above is not None and number <= self.above:
+            return f"a number above {self.above}"
+        if self.below is not None and number >= self.below:
+            return f"a number below {self.below}"
+        return None
+
+
+class hyperparameter(_Number):
     """A number that steers the formula and may change while training.
 
     The constructor takes it by position (in the order of declaration) or by name, as a number, tensor, variable,
@@ -44,6 +64,7 @@ class hyperparameter(_Declaration):
     Args:
       default: the value when the constructor gets none; without a default the constructor insists on one.
       low: smallest number allowed.
+      above: numbers must be larger than this.
       below: numbers must be smaller than this.
 
     Example:
@@ -51,8 +72,15 @@ class hyperparameter(_Declaration):
       ...     learning_rate = symgrad.optimizers.hyperparameter(0.01, low=0.0)
     """
 
-    def __init__(self, default: Any = REQUIRED, *, low: float | None = None, below: float | None = None):
-        self.default, self.low, self.below = default, low, below
+    def __init__(
+        self,
+        default: Any = REQUIRED,
+        *,
+        low: float | None = None,
+        above: float | None = None,
+        below: float | None = None,
+    ):
+        super().__init__(default, low=low, above=above, below=below)
 
     def __get__(self, optimizer: Any, owner: type | None = None) -> Any:
         return self if optimizer is None else optimizer._get_hyperparameter(self.attribute)
@@ -61,11 +89,17 @@ class hyperparameter(_Declaration):
         optimizer._set_hyperparameter(self.attribute, value)
 
 
-class option(_Declaration):
-    """A Python value that is fixed when the optimizer is made, such as `nesterov`; given by keyword."""
+class option(_Number):
+    """A Python value that is fixed when the optimizer is made, such as `nesterov`; given by keyword.
 
-    def __init__(self, default: Any):
-        self.default = default
+    Args:
+      default: the value when the constructor gets none.
+      low: smallest number allowed, where it is a number.
+      above: numbers must be larger than this.
+    """
+
+    def __init__(self, default: Any, *, low: float | None = None, above: float | None = None):
+        super().__init__(default, low=low, above=above, below=None)
 
     def __get__(self, optimizer: Any, owner: type | None = None) -> Any:
         return self if optimizer is None else optimizer._options[self.attribute]

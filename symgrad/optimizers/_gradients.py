@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .. import diagnose, operators
 from ..errors import OptimizerError
+from ._chain import rescale_loss
 from ._check import Pairs, checked_variables
-from ._variables import home, is_variable, label, reference, unwrap
+from ._variables import home, label, unwrap
 
 __all__ = ["gradients_of"]
 
 _log = logging.getLogger("symgrad")
+
+_NO_TRACE = (
+    "the loss does not depend on it, or only through integers, tf.stop_gradient or NumPy (in a graph, as in a "
+    "tf.function with the loss as a tensor, the op that cuts the path is named)"
+)
 
 
 def gradients_of(optimizer: Any, loss: Any, var_list: Any, *, gate_gradients: int, grad_loss: Any, **how: Any) -> Pairs:
@@ -28,42 +36,50 @@ def gradients_of(optimizer: Any, loss: Any, var_list: Any, *, gate_gradients: in
         return _by_tape(optimizer, loss, var_list, grad_loss)
     if tf.executing_eagerly():
         raise OptimizerError("loss is a tensor, of which eager code keeps no graph; give a function that computes it")
-    loss = optimizer._scale_loss(loss() if callable(loss) else loss)
+    given = loss() if callable(loss) else loss
+    loss, restore = rescale_loss(optimizer.transforms, optimizer._scale_loss(given))
     if callable(var_list):
         var_list = var_list()
     if var_list is None:
         var_list = tf.trainable_variables() + tf.get_collection(tf.GraphKeys.TRAINABLE_RESOURCE_VARIABLES)
     variables = checked_variables(var_list)
-    grads = tf.gradients(
-        loss,
-        [_target(unwrap(var)) for var in variables],
-        grad_ys=grad_loss,
-        gate_gradients=gate_gradients == optimizer.GATE_OP,
-        **how,
-    )
+    inner = [unwrap(var) for var in variables]
+    gate = gate_gradients == optimizer.GATE_OP
+    grads = operators.gradients(loss, inner, grad_ys=grad_loss, gate_gradients=gate, **how)
     if gate_gradients == optimizer.GATE_GRAPH:
         grads = tf.tuple(grads)
-    return _reported(list(zip(grads, variables)))
+    missing = [var for grad, var in zip(grads, inner) if grad is None]
+    _report(optimizer, {label(var): _causes(given, var) for var in missing})
+    return _pairs(grads, variables, restore)
 
 
 def _by_tape(optimizer: Any, loss: Any, var_list: Any, grad_loss: Any) -> Pairs:
     with tf.GradientTape() as tape:
         if var_list is not None and not callable(var_list):
             tape.watch([unwrap(var) for var in checked_variables(var_list)])
-        value = optimizer._scale_loss(loss())
+        value, restore = rescale_loss(optimizer.transforms, optimizer._scale_loss(loss()))
     if callable(var_list):
         var_list = var_list()
     variables = checked_variables(tape.watched_variables() if var_list is None else var_list)
-    grads = tape.gradient(value, [unwrap(var) for var in variables], grad_loss)
-    return _reported(list(zip(grads, variables)))
+    inner = [unwrap(var) for var in variables]
+    grads = tape.gradient(value, inner, grad_loss)
+    missing = [label(var) for grad, var in zip(grads, inner) if grad is None]
+    _report(optimizer, dict.fromkeys(missing, _NO_TRACE))
+    return _pairs(grads, variables, restore)
 
 
-def _target(var: Any) -> Any:
-    return reference(var) if is_variable(var) else var
+def _pairs(grads: Any, variables: list[Any], restore: Callable[[Any], Any]) -> Pairs:
+    return [(None if grad is None else restore(grad), var) for grad, var in zip(grads, variables)]
 
 
-def _reported(pairs: Pairs) -> Pairs:
-    for grad, var in pairs:
-        if grad is None:
-            _log.warning("%s has no gradient and is left as it is: the loss does not depend on it", label(var))
-    return pairs
+def _causes(loss: tf.Tensor, var: Any) -> str:
+    """Why the loss has no gradient with respect to the variable, as far as the graph tells."""
+    findings = diagnose.why_none(loss, [var])
+    return "; ".join(str(finding) for finding in findings) or "no path in the graph leads from it to the loss"
+
+
+def _report(optimizer: Any, causes: dict[str, str]) -> None:
+    """Say for each variable why it has no gradient, and leave it with the optimizer in case all of them have none."""
+    optimizer._missing = causes
+    for name, cause in causes.items():
+        _log.warning("%s has no gradient and stays as it is: %s", name, cause)

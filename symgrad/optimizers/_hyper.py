@@ -9,7 +9,6 @@ from its constructor. Who wants a rate in the checkpoint gives a variable.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,9 +18,9 @@ import tensorflow.compat.v1 as tf
 from .. import _tf
 from ..errors import OptimizerError
 from ._declare import REQUIRED, hyperparameter
-from ._variables import home, is_variable, unwrap
+from ._variables import home, is_variable, start, unwrap
 
-__all__ = ["Hyperparameters", "is_number"]
+__all__ = ["Cell", "Hyperparameters", "is_number", "run"]
 
 
 def is_number(value: Any) -> bool:
@@ -41,7 +40,7 @@ class Hyperparameters:
     def __init__(self, owner: str, declarations: Mapping[str, hyperparameter], values: Mapping[str, Any]):
         self._owner, self._declarations = owner, declarations
         self._given: dict[str, Any] = {}
-        self._cells: dict[tuple[str, tf.Graph | None], _Cell] = {}
+        self._cells: dict[tuple[str, tf.Graph | None], Cell] = {}
         self._built: set[tuple[str, tf.Graph | None]] = set()
         for name, declaration in declarations.items():
             value = values.get(name, declaration.default)
@@ -62,7 +61,7 @@ class Hyperparameters:
         if is_number(value):
             return np.asarray(value, _dtype(value))
         if is_variable(value):
-            return value.initialized_value() if home() is not None else value.read_value()
+            return start(value)
         return value() if callable(value) and not tf.is_tensor(value) else value
 
     # ---- in the training step
@@ -109,9 +108,9 @@ class Hyperparameters:
             return value
         return tf.check_numerics(value, f"{self._owner}.{name} is not a finite number at this step")
 
-    def _cell(self, name: str, where: tf.Graph | None) -> _Cell:
+    def _cell(self, name: str, where: tf.Graph | None) -> Cell:
         if (name, where) not in self._cells:
-            self._cells[name, where] = _Cell(f"{self._owner}/{name}", self._given[name])
+            self._cells[name, where] = Cell(f"{self._owner}/{name}", self._given[name])
         return self._cells[name, where]
 
     # ---- from outside
@@ -125,6 +124,10 @@ class Hyperparameters:
             return cell.variable
         session = session or tf.get_default_session()
         return self._given[name] if session is None else cell.get(session)
+
+    def variables(self) -> list[Any]:
+        """The variables that numbers live in."""
+        return [cell.variable for cell in self._cells.values()]
 
     def set(self, name: str, value: Any, session: Any = None) -> None:
         """Give a new value, before or while training.
@@ -164,22 +167,17 @@ class Hyperparameters:
 
     def _checked(self, name: str, value: Any) -> Any:
         """The value, if it is no number or one in the declared range."""
-        low, below = self._declarations[name].low, self._declarations[name].below
-        if not is_number(value):
-            if value is None or isinstance(value, (str, bool)):
-                raise OptimizerError(
-                    f"{self._owner}.{name} is {value!r}; wanted a number, tensor, variable, schedule or callable"
-                )
-            return value
-        if not math.isfinite(value):
-            raise OptimizerError(f"{self._owner}.{name} is {value}; wanted a finite number")
-        if (low is not None and value < low) or (below is not None and value >= below):
-            wanted = [f"at least {low}"] * (low is not None) + [f"below {below}"] * (below is not None)
-            raise OptimizerError(f"{self._owner}.{name} is {value}; wanted a number {' and '.join(wanted)}")
+        if is_number(value):
+            wanted = self._declarations[name].problem(value)
+        else:
+            plain = value is None or isinstance(value, (str, bool))
+            wanted = "a number, tensor, variable, schedule or callable" if plain else None
+        if wanted:
+            raise OptimizerError(f"{self._owner}.{name} is {value!r}; wanted {wanted}")
         return value
 
 
-class _Cell:
+class Cell:
     """One number in one graph: a variable outside the collections, and its read that needs no initialisation."""
 
     def __init__(self, name: str, number: float):
@@ -205,15 +203,15 @@ class _Cell:
 
     def get(self, session: Any) -> float:
         """The number in a session, in the shortest form that rounds to it."""
-        return float(str(_run(session, self._current)))
+        return float(str(run(session, self._current)))
 
     def set(self, session: Any, number: float) -> None:
         """Write the number by the variable's own initialiser: no op is added, so a finalized graph does not mind."""
         initializer = self.variable.initializer
-        _run(session, initializer, {initializer.inputs[1]: np.asarray(number, self._default.dtype)})
+        run(session, initializer, {initializer.inputs[1]: np.asarray(number, self._default.dtype)})
 
 
-def _run(session: Any, fetch: Any, feed_dict: dict | None = None) -> Any:
+def run(session: Any, fetch: Any, feed_dict: dict | None = None) -> Any:
     """Run without the hooks of a monitored session, for which it would be a training step."""
     if hasattr(session, "run_step_fn"):
         return session.run_step_fn(lambda context: context.session.run(fetch, feed_dict))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -18,24 +18,28 @@ class Kernel:
     Args:
       name: the word in the ops' names, such as `"Momentum"`.
       slots: argument of the op to the attribute of the slot that it updates.
+      scalars: argument of the op to the name of a hyperparameter or shared slot, or a function of `h`.
       grad: the op's argument for the gradient.
       sparse: True if the sparse ops exist; they move only the rows that have a gradient.
       flags: argument of the op to the name of an option.
-      scalars: argument of the op to the name of a hyperparameter or shared slot, or a function of `h`.
     """
 
     def __init__(
         self,
         name: str,
+        slots: Mapping[str, str],
+        scalars: Mapping[str, str | Callable[[Any], tf.Tensor]],
         *,
-        slots: dict[str, str] | None = None,
         grad: str = "grad",
         sparse: bool = False,
-        flags: dict[str, str] | None = None,
-        **scalars: str | Callable[[Any], tf.Tensor],
+        flags: Mapping[str, str] | None = None,
     ):
         self.name, self.sparse = name, sparse
-        self._slots, self._grad, self._flags, self._scalars = slots or {}, grad, flags or {}, scalars
+        self._slots, self._scalars, self._grad, self._flags = slots, scalars, grad, flags or {}
+
+    def fits(self, var: Any) -> bool:
+        """Whether TensorFlow has it for variables of this kind; some came after reference variables went."""
+        return is_resource(var) or hasattr(tf.raw_ops, f"Apply{self.name}")
 
     def dense(self, grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -> Any:
         """Update variable and slots by a dense gradient. Returns the op (None in eager code)."""

@@ -38,11 +38,10 @@ class Momentum(Optimizer):
     velocity = slot(name="momentum")
     kernel = Kernel(
         "Momentum",
-        slots={"accum": "velocity"},
+        {"accum": "velocity"},
+        {"lr": "learning_rate", "momentum": "momentum"},
         flags={"use_nesterov": "nesterov"},
         sparse=True,
-        lr="learning_rate",
-        momentum="momentum",
     )
 
     def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
@@ -80,7 +79,7 @@ class SGD(Optimizer):
     momentum = hyperparameter(0.0, low=0.0)
     nesterov = option(False)
     velocity = slot(name="momentum", when="has_momentum")
-    kernel = Kernel("GradientDescent", grad="delta", alpha="learning_rate")
+    kernel = Kernel("GradientDescent", {}, {"alpha": "learning_rate"}, grad="delta")
 
     @property
     def has_momentum(self) -> bool:

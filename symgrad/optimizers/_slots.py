@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 from ._declare import slot
@@ -29,7 +30,7 @@ def create_slot(optimizer: Any, var: Any, declaration: slot) -> None:
 def _constant(var: Any, number: float) -> Any:
     dtype = var.dtype.base_dtype
     if var.shape.is_fully_defined():
-        return tf.constant_initializer(number, dtype=dtype)
+        return tf.constant_initializer(number)
     return lambda: tf.fill(tf.shape(var), tf.constant(number, dtype))
 
 
@@ -40,4 +41,6 @@ def create_shared(optimizer: Any, variables: list[Any]) -> None:
         initial = declaration.initial
         if isinstance(initial, str):
             initial = optimizer._hyper.initial(initial)
+        else:
+            initial = np.asarray(initial, first.dtype.base_dtype.as_numpy_dtype)
         optimizer._create_non_slot_variable(initial, name, first)

@@ -51,7 +51,7 @@ def update_dense(optimizer: Any, grad: tf.Tensor, var: Any) -> Any:
     """The update by a dense gradient: the kernel where the optimizer names one, else its formula."""
     h, slots = optimizer._scalars(var), optimizer._slots_of(var)
     kernel = optimizer._kernel()
-    if kernel is not None:
+    if kernel is not None and kernel.fits(var):
         return kernel.dense(grad, var, h, slots)
     values = {name: read(variable) for name, variable in slots.items()}
     delta, new = _formula(optimizer, grad, var, h, values)
@@ -65,7 +65,7 @@ def update_by_rows(optimizer: Any, grad: tf.IndexedSlices, var: Any) -> Any:
     """The update of the rows that a sparse gradient names, each once; other rows and their slots stay as they are."""
     h, slots = optimizer._scalars(var), optimizer._slots_of(var)
     kernel = optimizer._kernel()
-    if kernel is not None and kernel.sparse:
+    if kernel is not None and kernel.sparse and kernel.fits(var):
         return kernel.rows(grad, var, h, slots)
     values = {name: tf.gather(variable, grad.indices) for name, variable in slots.items()}
     delta, new = _formula(optimizer, grad.values, tf.gather(var, grad.indices), h, values)

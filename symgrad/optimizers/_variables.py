@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
+from .. import _tensors, _tf
 
 __all__ = [
     "assign",
+    "branches_that_know_references",
     "colocated",
     "home",
     "is_resource",
@@ -22,27 +23,19 @@ __all__ = [
     "reference",
     "scatter_add",
     "scatter_update",
+    "start",
     "unwrap",
 ]
 
 is_resource = _tf.is_resource_variable
-
-
-def is_variable(value: Any) -> bool:
-    """True for TensorFlow's variables of all kinds; `tf.compat.v1.Variable` is not the base of all of them."""
-    return isinstance(value, tf.compat.v2.Variable)
+is_variable = _tensors.is_variable
+unwrap = _tensors.unwrap
 
 
 def home() -> tf.Graph | None:
     """The graph in which state lives for code that runs here: the outermost V1 graph, or None for eager state."""
     with tf.init_scope():
         return None if tf.executing_eagerly() else tf.get_default_graph()
-
-
-def unwrap(var: Any) -> Any:
-    """The TensorFlow variable inside a Keras 3 variable, anything else as it is."""
-    inner = getattr(var, "value", None)
-    return inner if is_variable(inner) and not is_variable(var) else var
 
 
 def colocated(var: Any) -> AbstractContextManager:
@@ -89,3 +82,24 @@ def scatter_update(var: Any, indices: tf.Tensor, rows: tf.Tensor) -> Any:
 def present(ops: Sequence[Any]) -> list[Any]:
     """The ops that exist: eager code has None where a graph has an op."""
     return [op for op in ops if op is not None]
+
+
+@contextmanager
+def branches_that_know_references() -> Iterator[None]:
+    """In a V1 graph, conditionals of V1: those of V2 are functions, which cannot write V1's reference variables."""
+    if home() is not tf.get_default_graph() or not tf.control_flow_v2_enabled():
+        yield
+        return
+    tf.disable_control_flow_v2()
+    try:
+        yield
+    finally:
+        tf.enable_control_flow_v2()
+
+
+def start(var: Any) -> tf.Tensor:
+    """The variable's value for state that begins with it: its initial value while it is not initialised."""
+    if home() is None:
+        return var.read_value()
+    with branches_that_know_references():
+        return tf.cond(tf.is_variable_initialized(var), var.read_value, lambda: tf.convert_to_tensor(var.initial_value))

@@ -1,0 +1,216 @@
+"""Adam and what grew out of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from ._base import Optimizer
+from ._declare import hyperparameter, option, shared_slot, slot
+from ._kernel import Kernel
+from ._variables import assign, present, read, scatter_add
+
+__all__ = ["AMSGrad", "Adam", "AdamW", "Adamax", "Nadam"]
+
+_SLOTS = {"m": "m", "v": "v"}
+_RATES = {"lr": "learning_rate", "beta1_power": "beta1_power", "beta1": "beta1", "beta2": "beta2", "epsilon": "epsilon"}
+_ADAM = _RATES | {"beta2_power": "beta2_power"}
+
+Step = tuple[tf.Tensor, dict[str, tf.Tensor]]
+
+
+def _beta1_power() -> shared_slot:
+    return shared_slot("beta1", advance=lambda power, h: power * h.beta1)
+
+
+class _Moments(Optimizer):
+    """The state of Adam and its kin; the powers of beta are part of it, as in TensorFlow's checkpoints."""
+
+    beta1_power = _beta1_power()
+    beta2_power = shared_slot("beta2", advance=lambda power, h: power * h.beta2)
+    m = slot()
+    v = slot()
+
+
+def _moments(grad: tf.Tensor, h: Any, s: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    return s.m + (grad - s.m) * (1 - h.beta1), s.v + (tf.square(grad) - s.v) * (1 - h.beta2)
+
+
+def _rate(h: Any) -> tf.Tensor:
+    return h.learning_rate * tf.sqrt(1 - h.beta2_power) / (1 - h.beta1_power)
+
+
+class Adam(_Moments):
+    """Steps scaled by running means of the gradient and of its square, as `tf.compat.v1.train.AdamOptimizer`.
+
+        m <- m + (1 - beta1) (g - m);   v <- v + (1 - beta2) (g^2 - v)
+        x <- x - learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
+
+    Args:
+      learning_rate: step size.
+      beta1: how much of the mean of gradients is kept at a step.
+      beta2: the same of the mean of squares.
+      epsilon: added to the root; the "epsilon hat" of the paper.
+
+    Reference: D. Kingma and J. Ba (2015), Adam: a method for stochastic optimization, ICLR, section 2.
+    """
+
+    learning_rate = hyperparameter(0.001, low=0.0)
+    beta1 = hyperparameter(0.9, low=0.0, below=1.0)
+    beta2 = hyperparameter(0.999, low=0.0, below=1.0)
+    epsilon = hyperparameter(1e-8, low=0.0)
+    kernel = Kernel("Adam", _SLOTS, _ADAM)
+
+    def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
+        """The formula above."""
+        m, v = _moments(grad, h, s)
+        return -_rate(h) * m / (tf.sqrt(v) + h.epsilon), {"m": m, "v": v}
+
+    def _update_all_rows(self, grad: tf.IndexedSlices, var: Any) -> Any:
+        """All rows move. TensorFlow's sparse Adam rounds in another order than its kernel; this is that order."""
+        if self.kernel is not Adam.kernel:
+            return super()._update_all_rows(grad, var)
+        h, slots = self._scalars(var), self._slots_of(var)
+        m = self._decayed(slots["m"], h.beta1, grad.indices, grad.values * (1 - h.beta1))
+        v = self._decayed(slots["v"], h.beta2, grad.indices, (grad.values * grad.values) * (1 - h.beta2))
+        delta = _rate(h) * m / (tf.sqrt(v) + h.epsilon)
+        return var.assign_sub(delta, use_locking=self._use_locking, read_value=False)
+
+    def _decayed(self, mean: Any, beta: tf.Tensor, indices: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """The running mean after all its rows have decayed and some have got their share of the gradient."""
+        done = assign(mean, read(mean) * beta, use_locking=self._use_locking)
+        with tf.control_dependencies(present([done])):
+            done = scatter_add(mean, indices, rows)
+        with tf.control_dependencies(present([done])):
+            return read(mean)
+
+
+class AdamW(_Moments):
+    """Adam with decoupled weight decay: the decay is not part of the gradient, so that it is not rescaled.
+
+        x <- x - (the step of Adam) - learning_rate * weight_decay * x
+
+    Leave variables out by `multipliers={"weight_decay": lambda variable: 0.0 if "bias" in variable.name else 1.0}`.
+
+    Args:
+      learning_rate: step size.
+      weight_decay: share of the variable that is taken away per unit of learning rate.
+      beta1: how much of the mean of gradients is kept at a step.
+      beta2: the same of the mean of squares.
+      epsilon: added to the root.
+
+    Reference: I. Loshchilov and F. Hutter (2019), Decoupled weight decay regularization, ICLR.
+    """
+
+    learning_rate = hyperparameter(0.001, low=0.0)
+    weight_decay = hyperparameter(0.004, low=0.0)
+    beta1 = hyperparameter(0.9, low=0.0, below=1.0)
+    beta2 = hyperparameter(0.999, low=0.0, below=1.0)
+    epsilon = hyperparameter(1e-8, low=0.0)
+
+    def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
+        """The formula above."""
+        m, v = _moments(grad, h, s)
+        delta = _rate(h) * m / (tf.sqrt(v) + h.epsilon) + h.learning_rate * h.weight_decay * var
+        return -delta, {"m": m, "v": v}
+
+
+class AMSGrad(Adam):
+    """Adam that divides by the largest mean of squares so far.
+
+        m, v as in Adam;   v_hat <- max(v_hat, v)
+        x <- x - learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v_hat) + epsilon)
+
+    As `tf_keras.optimizers.legacy.Adam(amsgrad=True)`; the hyperparameters are those of `Adam`.
+
+    Reference: S. Reddi, S. Kale and S. Kumar (2018), On the convergence of Adam and beyond, ICLR.
+    """
+
+    vhat = slot()
+    kernel = Kernel("AdamWithAmsgrad", _SLOTS | {"vhat": "vhat"}, _ADAM)
+
+    def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
+        """The formula above."""
+        m, v = _moments(grad, h, s)
+        vhat = tf.maximum(s.vhat, v)
+        return -_rate(h) * m / (tf.sqrt(vhat) + h.epsilon), {"m": m, "v": v, "vhat": vhat}
+
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient of late in place of the mean of squares.
+
+        m <- m + (1 - beta1) (g - m);   u <- max(beta2 u, |g|)
+        x <- x - learning_rate / (1 - beta1^t) * m / (u + epsilon)
+
+    As `tf_keras.optimizers.legacy.Adamax`, whose slot for u is called `v`.
+
+    Args:
+      learning_rate: step size.
+      beta1: how much of the mean of gradients is kept at a step.
+      beta2: how much of the largest gradient is kept.
+      epsilon: added to the denominator.
+
+    Reference: D. Kingma and J. Ba (2015), Adam: a method for stochastic optimization, ICLR, section 7.1.
+    """
+
+    default_lazy = True
+    learning_rate = hyperparameter(0.001, low=0.0)
+    beta1 = hyperparameter(0.9, low=0.0, below=1.0)
+    beta2 = hyperparameter(0.999, low=0.0, below=1.0)
+    epsilon = hyperparameter(1e-7, low=0.0)
+    beta1_power = _beta1_power()
+    m = slot()
+    v = slot()
+    kernel = Kernel("AdaMax", _SLOTS, _RATES)
+
+    def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
+        """The formula above."""
+        m = s.m + (grad - s.m) * (1 - h.beta1)
+        v = tf.maximum(h.beta2 * s.v, tf.abs(grad))
+        return -h.learning_rate / (1 - h.beta1_power) * m / (v + h.epsilon), {"m": m, "v": v}
+
+
+def _mu(beta1: tf.Tensor, schedule_decay: float, t: tf.Tensor) -> tf.Tensor:
+    """Nadam's momentum at step t, which rises to beta1."""
+    return beta1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), schedule_decay * t))
+
+
+class Nadam(Optimizer):
+    """Adam with Nesterov's momentum, which grows along a schedule.
+
+        mu_t = beta1 (1 - 0.96^(schedule_decay t) / 2);   M_t = mu_1 ... mu_t
+        m <- beta1 m + (1 - beta1) g;   v <- beta2 v + (1 - beta2) g^2
+        n = (1 - mu_t) g / (1 - M_t) + mu_(t+1) m / (1 - M_(t+1))
+        x <- x - learning_rate * n / (sqrt(v / (1 - beta2^t)) + epsilon)
+
+    As `tf_keras.optimizers.legacy.Nadam` for dense gradients.
+
+    Args:
+      learning_rate: step size.
+      beta1: how much of the mean of gradients is kept at a step.
+      beta2: the same of the mean of squares.
+      epsilon: added to the root.
+      schedule_decay: how fast the momentum grows.
+
+    Reference: T. Dozat (2016), Incorporating Nesterov momentum into Adam, ICLR workshop.
+    """
+
+    learning_rate = hyperparameter(0.001, low=0.0)
+    beta1 = hyperparameter(0.9, low=0.0, below=1.0)
+    beta2 = hyperparameter(0.999, low=0.0, below=1.0)
+    epsilon = hyperparameter(1e-7, low=0.0)
+    schedule_decay = option(0.004, low=0.0)
+    momentum_cache = shared_slot(1.0, advance=lambda cache, h: cache * _mu(h.beta1, h.option("schedule_decay"), h.t))
+    m = slot()
+    v = slot()
+
+    def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
+        """The formula above."""
+        mu, next_mu = (_mu(h.beta1, self.schedule_decay, t) for t in (h.t, h.t + 1))
+        cache = h.momentum_cache * mu
+        m = h.beta1 * s.m + (1 - h.beta1) * grad
+        v = h.beta2 * s.v + (1 - h.beta2) * tf.square(grad)
+        mean = (1 - mu) * grad / (1 - cache) + next_mu * m / (1 - cache * next_mu)
+        root = tf.sqrt(v / (1 - tf.pow(h.beta2, h.t)))
+        return -h.learning_rate * mean / (root + h.epsilon), {"m": m, "v": v}

@@ -1,0 +1,90 @@
+"""What TensorBoard shows of a training step: hyperparameters, gradients, how far each variable moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from ._chain import Transform
+from ._check import Pairs
+from ._hyper import Cell
+from ._transforms import summed, values_of
+from ._variables import home, label, read
+
+__all__ = ["watch"]
+
+
+class watch(Transform):
+    """Write hyperparameters, and the norms of gradient and update of each variable, as TensorBoard scalars.
+
+    It sees the gradients as they are at its place in the chain. In a V1 graph the summaries are in
+    `tf.GraphKeys.SUMMARIES` (and `collection`), for `tf.summary.merge_all()` and sessions that save summaries by
+    themselves; fetching them takes no step, and the update is that of the last step taken. In eager code and in a
+    `tf.function` they go to the default writer of `tf.summary`, with the number of the step.
+
+    Args:
+      histograms: also the distribution of each gradient.
+      collections: graph collections for the summaries; None for TensorFlow's own.
+    """
+
+    def __init__(self, histograms: bool = False, collections: Sequence[str] | None = None):
+        self._histograms, self._collections = histograms, collections
+        self._before: dict[Any, tf.Tensor] = {}
+        self._norms: dict[Any, Cell] = {}
+
+    def __call__(self, pairs: Pairs) -> Pairs:
+        """The same gradients."""
+        hyper = self.optimizer._hyper
+        for name in hyper:
+            self._scalar(name, tf.cast(hyper.tensor(name, self.optimizer._finished_steps), tf.float32))
+        for grad, var in pairs:
+            values = values_of(summed(grad))
+            self._scalar(f"gradient_norm/{label(var)}", tf.norm(values))
+            if self._histograms:
+                self._histogram(f"gradient/{label(var)}", values)
+        return pairs
+
+    def create(self, variables: Sequence[Any]) -> None:
+        """In a V1 graph, a cell for each norm, so that fetching the summaries takes no step."""
+        for var in variables if home() is not None else ():
+            if var.ref() not in self._norms:
+                self._norms[var.ref()] = Cell(f"{self.optimizer._name}/update_norm/{label(var)}", 0.0)
+                with tf.name_scope(""):
+                    self._scalar(f"update_norm/{label(var)}", self._norms[var.ref()].value())
+
+    def before(self, variables: Sequence[Any]) -> list[Any]:
+        """The variables as they are."""
+        # A V1 reference variable gives a view of its memory; adding zero makes a copy.
+        self._before = {var.ref(): read(var) + tf.zeros([], var.dtype.base_dtype) for var in variables}
+        return list(self._before.values())
+
+    def after(self, variables: Sequence[Any]) -> list[Any]:
+        """How far they have moved."""
+        ops = []
+        for var in variables:
+            norm = tf.cast(tf.norm(read(var) - self._before[var.ref()]), tf.float32)
+            if home() is None:
+                self._scalar(f"update_norm/{label(var)}", norm)
+            else:
+                ops.append(self._norms[var.ref()].variable.assign(norm, read_value=False))
+        return ops
+
+    def _scalar(self, name: str, value: tf.Tensor) -> None:
+        name = f"{self.optimizer._name}/{name}"
+        if home() is None:
+            self._write(tf.raw_ops.ScalarSummary(tags=name, values=value))
+        else:
+            tf.summary.scalar(name, value, collections=self._collections)
+
+    def _histogram(self, name: str, values: tf.Tensor) -> None:
+        name = f"{self.optimizer._name}/{name}"
+        if home() is None:
+            self._write(tf.raw_ops.HistogramSummary(tag=name, values=values))
+        else:
+            tf.summary.histogram(name, values, collections=self._collections)
+
+    def _write(self, summary: tf.Tensor) -> None:
+        # tf.summary.scalar of version 2 needs the package tensorboard; writing what the op of version 1 makes does not.
+        tf.compat.v2.summary.experimental.write_raw_pb(summary, step=self.optimizer.iterations)
