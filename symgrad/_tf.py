@@ -5,6 +5,9 @@ Every import says why it is needed; each name has been where it is from 2.15 to 
 
 # VariableDef: the message behind Variable.from_proto; SavedModel: the message of a saved_model.pb. No public names.
 from tensorflow.core.framework.variable_pb2 import VariableDef
+
+# The messages of V1 loops and branches, as a MetaGraph stores them: from them contexts are made that a graph lacks.
+from tensorflow.core.protobuf.control_flow_pb2 import CondContextDef, WhileContextDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 # dtypes: resource and variant; op_def_registry: declared properties of op types, also for nodes of a function.
@@ -23,6 +26,9 @@ from tensorflow.python.framework.ops import EagerTensor, get_gradient_function, 
 
 # The dtype and shape behind a resource or variant travel beside the tensor; a copied op has to be given them.
 from tensorflow.python.ops import handle_data_util
+
+# The contexts of V1 branches and loops, without which tf.gradients cannot pass them.
+from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
 
 # The Python graph of a loop or branch, rebuilt from its FunctionDef as TensorFlow's gradient code does it itself.
 from tensorflow.python.ops.control_flow_util_v2 import get_func_graph as function_graph
@@ -43,11 +49,15 @@ from tensorflow.python.saved_model.loader_impl import get_asset_tensors, get_ini
 from tensorflow.python.util.nest import flatten_up_to
 
 __all__ = [
+    "CondContext",
+    "CondContextDef",
     "EagerTensor",
     "FuncGraph",
     "ResourceVariable",
     "SavedModel",
     "VariableDef",
+    "WhileContext",
+    "WhileContextDef",
     "copy_handle_data",
     "flatten_up_to",
     "function_graph",

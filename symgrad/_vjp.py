@@ -7,12 +7,15 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
-from .control_flow import PrivateCopy
-from .errors import MissingRuleError, ShapeError
+from .control_flow import PrivateCopy, mend_zero_gradients, rebuild_for
+from .errors import ControlFlowError, MissingRuleError, ShapeError
 
 
 def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], **options: Any) -> list[Any]:
-    """`tf.gradients` where TensorFlow leaves it undone as well: V2 ops that have run, gradient ops with a rule of ours.
+    """`tf.gradients` where TensorFlow leaves it undone as well.
+
+    That is: V2 ops that have run, V1 loops and branches of a bare GraphDef, TensorArrays while V2 control flow is on,
+    gradient ops with a rule of ours.
 
     Args:
       between: what lies between xs and ys.
@@ -23,10 +26,19 @@ def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Ten
     Returns:
       For each x a tensor, an `IndexedSlices` or None.
     """
+    _refuse_gradient_loops(between)
+    rebuild_for(between.ops, ys[0].graph)
     copy = PrivateCopy(between)
     stop = options.pop("stop_gradients", None)
-    with _attached(copy.ops(between.ops)), _for_tensor_arrays(between.ops):
-        return tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
+    graph = tf.get_default_graph()
+    loops = any(op.type in ("Exit", "RefExit") for op in between.ops)
+    first = len(graph.get_operations()) if loops else 0
+    scope = graph.unique_name(options["name"], mark_as_used=False)
+    with _attached(copy.ops(between.ops)), rules.one_pass(scope):
+        found = tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
+    if loops:
+        mend_zero_gradients(graph, first)
+    return found
 
 
 def vjp(
@@ -46,8 +58,7 @@ def vjp(
       cotangents: for each y a tensor of its shape and dtype.
       stop: tensors that count as constants.
       between: what lies between xs and ys, if that has been walked already.
-      name: scope of the new ops. TensorArray gradients of one pass find each other by a scope whose name begins with
-        "gradients"; where there are none, another name keeps those of different passes apart.
+      name: scope of the new ops.
 
     Raises:
       MissingRuleError: an op on the way has a derivative that nobody computes; without it the result were incomplete.
@@ -90,6 +101,22 @@ def require_rules(between: _walk.Between) -> None:
         )
 
 
+def _refuse_gradient_loops(between: _walk.Between) -> None:
+    """Raise ControlFlowError where a path leads back through the gradient of a V1 loop.
+
+    TensorFlow refuses the loop that it knows as a gradient; in an imported graph it would go on and leave out what
+    passes through the stacks.
+    """
+    for op in between.ops:
+        context = op._get_control_flow_context() if op.type in ("Exit", "RefExit") else None
+        if op.type in _walk.STACK_POPS or (context is not None and context.grad_state is not None):
+            raise ControlFlowError(
+                f"ys are computed by the gradient of a V1 loop (at {op.name!r}, {op.type}), whose own gradient cannot "
+                "be taken in reverse; take it forward: symgrad.hvp for second derivatives of a scalar, symgrad.Rop of "
+                "the gradient else"
+            )
+
+
 @contextlib.contextmanager
 def _attached(ops: Sequence[tf.Operation]) -> Iterator[None]:
     """Let each op whose type has a transpose rule, and no gradient of its own, be differentiated by that rule."""
@@ -101,20 +128,3 @@ def _attached(ops: Sequence[tf.Operation]) -> Iterator[None]:
     finally:
         for op in ruled:
             op._gradient_function = None
-
-
-@contextlib.contextmanager
-def _for_tensor_arrays(ops: Sequence[tf.Operation]) -> Iterator[None]:
-    """Switch V2 control flow off while V1 TensorArrays are differentiated.
-
-    Their gradient functions wrap the handle in a tf.TensorArray, which with V2 control flow on is made of a TensorList
-    and refuses a handle.
-    """
-    switch = tf.control_flow_v2_enabled() and any(op.type.startswith("TensorArray") for op in ops)
-    if switch:
-        tf.disable_control_flow_v2()
-    try:
-        yield
-    finally:
-        if switch:
-            tf.enable_control_flow_v2()

@@ -11,13 +11,23 @@ import tensorflow.compat.v1 as tf
 from . import _tf
 from ._tensors import is_differentiable
 
+# Ops that hand on the handle of a stack, and the ops that take from it what was put there.
+_HANDLE_PASSES = frozenset({"Enter", "Identity", "Merge", "RefEnter", "RefMerge", "RefSwitch", "Switch"})
+_STACK_PUSHES = frozenset({"StackPush", "StackPushV2"})
+STACK_POPS = frozenset({"StackPop", "StackPopV2"})
+
 
 class Sources:
-    """The tensors that ops read, where a captured input of a function body is the tensor outside."""
+    """The tensors that ops read.
+
+    A captured input of a function body is the tensor outside. What an op takes from a stack (the gradient of a V1 loop
+    keeps there what the loop computed) it reads from where it was pushed; those tensors come after the op's inputs.
+    """
 
     def __init__(self, stop_at: Iterable[tf.Tensor] = ()):
         self._stop_at = {id(t) for t in stop_at}
         self._outside: dict[int, dict[int, tf.Tensor]] = {}
+        self._pushed: dict[tf.Operation, list[tf.Tensor]] = {}
 
     def outer(self, tensor: tf.Tensor) -> tf.Tensor:
         """The tensor that `tensor` stands for: itself, or what its function body captured."""
@@ -29,15 +39,43 @@ class Sources:
         return tensor
 
     def of(self, op: tf.Operation) -> list[tf.Tensor]:
-        """The data inputs of `op`."""
-        if not isinstance(op.graph, _tf.FuncGraph):
-            return list(op.inputs)
-        return [self.outer(t) for t in op.inputs]
+        """The data inputs of `op`, then what it takes from a stack."""
+        read = [*op.inputs, *self.pushed(op)] if op.type in STACK_POPS else op.inputs
+        return [self.outer(t) for t in read] if isinstance(op.graph, _tf.FuncGraph) else list(read)
+
+    def pushed(self, pop: tf.Operation) -> list[tf.Tensor]:
+        """What is pushed on the stack that `pop` takes from."""
+        stack = stack_of(pop)
+        if stack not in self._pushed:
+            self._pushed[stack] = [push.inputs[1] for push in pushes(stack)]
+        return self._pushed[stack]
 
     def _captures(self, graph) -> dict[int, tf.Tensor]:
         if id(graph) not in self._outside:
             self._outside[id(graph)] = {id(inner): outer for outer, inner in graph.captures}
         return self._outside[id(graph)]
+
+
+def stack_of(op: tf.Operation) -> tf.Operation:
+    """The op that made the stack whose handle is the first input of `op`; the same for the handle of an array."""
+    maker = op.inputs[0].op
+    while maker.type in _HANDLE_PASSES:
+        maker = maker.inputs[0].op
+    return maker
+
+
+def pushes(stack: tf.Operation) -> list[tf.Operation]:
+    """The ops that push on a stack."""
+    found: dict[tf.Operation, None] = {}
+    handles, seen = [stack.outputs[0]], set()
+    while handles:
+        for op in handles.pop().consumers():
+            if op.type in _STACK_PUSHES:
+                found[op] = None
+            elif op.type in _HANDLE_PASSES and op not in seen:
+                seen.add(op)
+                handles.extend(op.outputs)
+    return list(found)
 
 
 Passes = Callable[[tf.Operation, int], bool]
@@ -144,18 +182,28 @@ def is_back_edge(op: tf.Operation, tensor: tf.Tensor) -> bool:
     return op.type in ("Merge", "RefMerge") and tensor.op.type in ("NextIteration", "RefNextIteration")
 
 
-def in_order(ops: Iterable[tf.Operation], sources: Sources | None = None) -> list[tf.Operation]:
-    """The ops, each after those among them that it reads; the back edges of loops do not count."""
+def in_order(
+    ops: Iterable[tf.Operation], sources: Sources | None = None, *, control: bool = False
+) -> list[tf.Operation]:
+    """The ops, each after those among them that it reads, and with `control` after those that it waits for.
+
+    The back edges of loops do not count.
+    """
     sources = sources or Sources()
     members = dict.fromkeys(ops)
     entered: set[tf.Operation] = set()
     ordered: list[tf.Operation] = []
 
+    def before(op):
+        yield from (t.op for t in sources.of(op) if not is_back_edge(op, t))
+        if control:
+            yield from op.control_inputs
+
     def unread(op):
-        for t in sources.of(op):
-            if t.op in members and t.op not in entered and not is_back_edge(op, t):
-                entered.add(t.op)
-                yield t.op
+        for source in before(op):
+            if source in members and source not in entered:
+                entered.add(source)
+                yield source
 
     for root in members:
         if root in entered:

@@ -1,13 +1,16 @@
 """`load`: read, import into a graph of its own, find inputs, outputs and variables."""
 
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .._files import GraphFile, ends, read
-from ..errors import LoadError
+from ..errors import ControlFlowError, LoadError
 from ._model import Model
 from ._variables import variables_of
+
+_LOG = logging.getLogger("symgrad")
 
 
 def load(
@@ -42,6 +45,7 @@ def load(
             raise LoadError(
                 f"{file.label}: TensorFlow {tf.__version__} cannot import this {file.kind}: {reason}"
             ) from error
+        _rebuild_contexts(file, graph)
         inputs, outputs = _inputs_and_outputs(file, graph, signature)
         return Model(graph, file.graph_def, inputs, outputs, variables_of(graph), file)
 
@@ -56,6 +60,16 @@ def _import(file: GraphFile) -> None:
         tf.import_graph_def(file.graph_def, name="")
     else:
         import_scoped_meta_graph(file.meta_graph)
+
+
+def _rebuild_contexts(file: GraphFile, graph: Any) -> None:
+    """Make the contexts of V1 loops and branches where the file has none, so that they can be differentiated."""
+    from ..control_flow import rebuild
+
+    try:
+        rebuild(graph)
+    except ControlFlowError as error:  # it can still be run and looked at; an operator says the same when it matters
+        _LOG.info("%s: %s", file.label, error)
 
 
 def _check_ops(file: GraphFile) -> None:

@@ -4,6 +4,7 @@ from . import _array, _math, _nn
 from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing
 from ._registry import Registry, pushforward, transpose
 from ._rows import Row, alike, by_input, linear, multilinear, symmetric
+from ._tensor_arrays import one_pass
 
 __all__ = [
     "Cut",
@@ -18,6 +19,7 @@ __all__ = [
     "linear",
     "missing",
     "multilinear",
+    "one_pass",
     "pushforward",
     "symmetric",
     "transpose",

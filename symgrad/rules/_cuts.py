@@ -65,6 +65,8 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
 
     A transpose rule stands for the registered gradient of its op type, for the inputs that it answers for.
     """
+    if op.type in _walk.STACK_POPS:
+        return None  # what was pushed comes back as it was
     if not _tensors.is_differentiable(op.inputs[index]):
         return Cut.INTEGER
     if op.type == "StopGradient":
