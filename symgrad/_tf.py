@@ -19,10 +19,11 @@ from tensorflow.python.framework.func_graph import FuncGraph
 # tf.train.import_meta_graph without its Saver(), which would add ops to the graph.
 from tensorflow.python.framework.meta_graph import import_scoped_meta_graph
 
+# gradient_registry: whether an op type has a gradient, for ops of a file that are in no graph.
 # EagerTensor: tells a tensor that has a value from one that has an op; the public tf.Tensor is the base of both.
 # get_gradient_function: what tf.gradients will call for an op: its own attribute, an override, the registry (None:
 # NotDifferentiable). uid: numbers for names of functions, which all graphs of a process share.
-from tensorflow.python.framework.ops import EagerTensor, get_gradient_function, uid
+from tensorflow.python.framework.ops import EagerTensor, get_gradient_function, gradient_registry, uid
 
 # The dtype and shape behind a resource or variant travel beside the tensor; a copied op has to be given them.
 from tensorflow.python.ops import handle_data_util
@@ -65,6 +66,7 @@ __all__ = [
     "get_asset_tensors",
     "get_gradient_function",
     "get_init_op",
+    "gradient_registry",
     "import_scoped_meta_graph",
     "is_resource_variable",
     "is_stateful",

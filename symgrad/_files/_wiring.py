@@ -12,10 +12,13 @@ from ..errors import LoadError
 _BACK_EDGE_SOURCES = frozenset({"NextIteration", "RefNextIteration"})
 _BACK_EDGE_TARGETS = frozenset({"Merge", "RefMerge"})
 
+_REFERENCES = frozenset({"Variable", "VariableV2"})
+
 _NOT_A_RESULT = frozenset(
     {
         "Assert", "Assign", "AssignAdd", "AssignSub", "Const", "NoOp", "RestoreV2", "SaveV2", "VarHandleOp", "Variable",
         "VariableV2", "MergeV2Checkpoints", "ShardedFilename", "VarIsInitializedOp", "IsVariableInitialized",
+        "ReadVariableOp",
     }
 )  # fmt: skip
 
@@ -109,8 +112,9 @@ def ends(types: Sequence[str], source: np.ndarray, target: np.ndarray) -> tuple[
     consumes = np.zeros(len(types), bool)
     consumes[target] = True
     inputs = [i for i, kind in enumerate(types) if kind in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")]
-    outputs = [i for i in np.flatnonzero(consumes & ~consumed).tolist() if not _is_plumbing(types[i])]
-    return inputs, outputs
+    reads = {b for a, b in zip(source.tolist(), target.tolist()) if types[a] in _REFERENCES and types[b] == "Identity"}
+    ends_here = np.flatnonzero(consumes & ~consumed).tolist()
+    return inputs, [i for i in ends_here if i not in reads and not _is_plumbing(types[i])]
 
 
 def _is_plumbing(kind: str) -> bool:

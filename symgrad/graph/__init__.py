@@ -1,7 +1,12 @@
 """The gradient graph as a networkx graph: build, query, draw."""
 
+from ._attributes import attributes
 from ._build import build
+from ._dot import to_dot
+from ._fold import fold
+from ._gradient_graph import gradient_graph
 from ._query import between
+from ._summary import summary
 from ._svg import to_svg
 
-__all__ = ["between", "build", "to_svg"]
+__all__ = ["attributes", "between", "build", "fold", "gradient_graph", "summary", "to_dot", "to_svg"]

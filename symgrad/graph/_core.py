@@ -145,19 +145,19 @@ class _Reader:
     def _shapes(self, node: Any, count: int) -> list[tuple[int | None, ...] | None]:
         attrs = node.attr
         if "_output_shapes" in attrs:
-            stored = [_shape(proto) for proto in attrs["_output_shapes"].list.shape]
+            stored = [shape_of(proto) for proto in attrs["_output_shapes"].list.shape]
             return (stored + [None] * count)[:count]
         if node.op in _SHAPED and "shape" in attrs:
-            return [_shape(attrs["shape"].shape)] * count
+            return [shape_of(attrs["shape"].shape)] * count
         if node.op == "Const" and "value" in attrs:
-            return [_shape(attrs["value"].tensor.tensor_shape)] * count
+            return [shape_of(attrs["value"].tensor.tensor_shape)] * count
         return [None] * count
 
 
 _SHAPED = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Variable", "VariableV2"})
 
 
-def _shape(proto: Any) -> tuple[int | None, ...] | None:
+def shape_of(proto: Any) -> tuple[int | None, ...] | None:
     if proto.unknown_rank:
         return None
     return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)

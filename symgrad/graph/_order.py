@@ -1,6 +1,7 @@
 """Rows and the order within a row, for the members of one group."""
 
 from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 
 Edge = tuple[int, int]
 
@@ -10,13 +11,16 @@ WIDEST_ROW = 8
 _SWEEPS = 6
 
 
-def arrange(members: Sequence[int], edges: Sequence[Edge], weak: Sequence[Edge]) -> list[list[int]]:
+def arrange(
+    members: Sequence[int], edges: Sequence[Edge], weak: Sequence[Edge], position: Sequence[float] | None = None
+) -> list[list[int]]:
     """Rows by longest path, each row ordered to keep edges short and uncrossed.
 
     Args:
       members: what to arrange.
-      edges: edges among them that make the rows; cycles (folded groups can have them) are cut deterministically.
+      edges: edges among them that make the rows.
       weak: further edges that place a member that no edge touches.
+      position: by member, how far down it belongs; where folded groups make a cycle, edges against it are cut.
 
     Returns:
       The members by row, first row first.
@@ -24,10 +28,14 @@ def arrange(members: Sequence[int], edges: Sequence[Edge], weak: Sequence[Edge])
     if not members:
         return []
     index = {member: i for i, member in enumerate(members)}
-    after = _neighbours(index, edges)
-    before = _neighbours(index, [(b, a) for a, b in edges])
-    order = _depth_first_order(after)
-    rank = _ranks(order, after, before, _neighbours(index, [*weak, *((b, a) for a, b in weak)]))
+    pairs = sorted({(index[a], index[b]) for a, b in edges if a != b})
+    depth = [position[member] for member in members] if position is not None else list(range(len(members)))
+    pairs = _without_cycles(len(members), pairs, depth)
+    after, before = _neighbours(len(members), pairs)
+    weakly = [(index[a], index[b]) for a, b in weak if a != b]
+    touching = _neighbours(len(members), [*weakly, *((b, a) for a, b in weakly)])[0]
+    order = _topological(after, before, depth)
+    rank = _ranks(order, after, before, touching)
     rows: list[list[int]] = [[] for _ in range(max(rank) + 1)]
     for i in order:
         rows[rank[i]].append(i)
@@ -35,61 +43,55 @@ def arrange(members: Sequence[int], edges: Sequence[Edge], weak: Sequence[Edge])
     return [[members[i] for i in part] for row in rows for part in _broken(row)]
 
 
-def _neighbours(index: dict[int, int], edges: Sequence[Edge]) -> list[list[int]]:
-    found: list[dict[int, None]] = [{} for _ in index]
-    for a, b in edges:
-        if a != b:
-            found[index[a]][index[b]] = None
-    return [list(each) for each in found]
+def _without_cycles(count: int, pairs: list[Edge], depth: Sequence[float]) -> list[Edge]:
+    """Drop the edges that lie on a cycle and lead to a member that belongs further up."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not pairs:
+        return pairs
+    source, target = zip(*pairs)
+    matrix = coo_array(([1] * len(pairs), (source, target)), shape=(count, count)).tocsr()
+    found, knot = connected_components(matrix, directed=True, connection="strong")
+    if found == count:
+        return pairs
+    return [(a, b) for a, b in pairs if knot[a] != knot[b] or (depth[a], a) < (depth[b], b)]
 
 
-def _depth_first_order(after: list[list[int]]) -> list[int]:
-    """A topological order where there is one; on a cycle, edges to earlier members are the ones to cut."""
-    state = [0] * len(after)
-    finished: list[int] = []
-    indegree = [0] * len(after)
-    for targets in after:
-        for b in targets:
-            indegree[b] += 1
-    starts = sorted(range(len(after)), key=lambda i: indegree[i] > 0)  # true sources first; sorted() is stable
-    for start in reversed(starts):
-        if state[start] or indegree[start] > 0:
-            continue
-        _visit(start, after, state, finished)
-    for start in range(len(after)):  # what only cycles lead to
-        if not state[start]:
-            _visit(start, after, state, finished)
-    return finished[::-1]
+def _neighbours(count: int, pairs: Sequence[Edge]) -> tuple[list[list[int]], list[list[int]]]:
+    after: list[list[int]] = [[] for _ in range(count)]
+    before: list[list[int]] = [[] for _ in range(count)]
+    for a, b in pairs:
+        after[a].append(b)
+        before[b].append(a)
+    return after, before
 
 
-def _visit(start: int, after: list[list[int]], state: list[int], finished: list[int]) -> None:
-    state[start] = 1
-    stack = [(start, iter(after[start]))]
-    while stack:
-        node, targets = stack[-1]
-        for target in targets:
-            if not state[target]:
-                state[target] = 1
-                stack.append((target, iter(after[target])))
-                break
-        else:
-            finished.append(node)
-            stack.pop()
+def _topological(after: list[list[int]], before: list[list[int]], depth: Sequence[float]) -> list[int]:
+    """A topological order, of those that are free always the one that belongs furthest up."""
+    waiting = [len(sources) for sources in before]
+    ready = [(depth[i], i) for i in range(len(after)) if not waiting[i]]
+    heapify(ready)
+    order = []
+    while ready:
+        _, node = heappop(ready)
+        order.append(node)
+        for target in after[node]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                heappush(ready, (depth[target], target))
+    return order
 
 
 def _ranks(order: list[int], after: list[list[int]], before: list[list[int]], weak: list[list[int]]) -> list[int]:
     """Longest path from the sources; sources next to their first consumer; strangers beside whatever they touch."""
-    place = {node: k for k, node in enumerate(order)}
     rank = [0] * len(order)
     for node in order:
         for target in after[node]:
-            if place[target] > place[node]:
-                rank[target] = max(rank[target], rank[node] + 1)
+            rank[target] = max(rank[target], rank[node] + 1)
     for node in reversed(order):
-        if not any(place[source] < place[node] for source in before[node]):
-            below = [rank[target] for target in after[node] if place[target] > place[node]]
-            if below:
-                rank[node] = max(0, min(below) - 1)
+        if not before[node] and after[node]:
+            rank[node] = max(0, min(rank[target] for target in after[node]) - 1)
     known = [bool(after[i] or before[i]) for i in range(len(order))]
     for _ in range(2):
         for node in order:
@@ -130,3 +132,18 @@ def _broken(row: list[int]) -> list[list[int]]:
     parts = -(-len(row) // WIDEST_ROW)
     size = -(-len(row) // parts) if parts else 1
     return [row[i : i + size] for i in range(0, len(row), size)]
+
+
+def levels(count: int, pairs: Sequence[Edge]) -> list[int]:
+    """Length of the longest path to each of `count` nodes; one on a cycle stays where the rest of the graph puts it."""
+    after, before = _neighbours(count, pairs)
+    waiting = [len(sources) for sources in before]
+    level = [0] * count
+    queue = [i for i in range(count) if not waiting[i]]
+    for node in queue:  # grows while it is walked
+        for target in after[node]:
+            level[target] = max(level[target], level[node] + 1)
+            waiting[target] -= 1
+            if not waiting[target]:
+                queue.append(target)
+    return level

@@ -18,8 +18,6 @@ GAP_Y = 30.0
 COLUMN_GAP = 96.0
 WIDEST_LABEL = 190.0
 
-_NABLA = ("", "∇ ", "∇² ", "∇³ ", "∇⁴ ")
-
 
 @dataclass
 class Box:
@@ -192,8 +190,7 @@ def _label(plan: Plan, group: Group, column: int) -> str:
         return ""
     if group.kind == "cell" and group.counts[column] == 1:
         return _op_label(plan.ops[group.cells[column][0][0]])
-    last = len(plan.columns) - 1
-    return ("update " if column == last else _NABLA[column]) + group.label
+    return group.label
 
 
 def _badge(plan: Plan, group: Group, column: int) -> str:

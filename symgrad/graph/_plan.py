@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._order import arrange
+from ._order import arrange, levels
 from ._shown import hidden
 from ._tree import Tree
 
@@ -184,12 +184,12 @@ def _count(groups: list[Group], ops: list[Op], columns: int) -> None:
         while at >= 0:
             groups[at].counts[op.column] += 1
             if op.column == 0:
-                roles[at].add("variable" if op.type in ("Identity", "ReadVariableOp") else op.role)
+                roles[at].add("read" if op.type in ("Identity", "ReadVariableOp") else op.role)
             at = groups[at].parent
     for i, group in enumerate(groups):
-        for role in ("forward", "variable", "control", "constant"):
+        for role in ("forward", "variable", "read", "control", "constant"):
             if role in roles[i]:
-                group.role = role
+                group.role = "forward" if role == "read" else role
                 break
     for op in ops:
         if op.column == 0 and groups[op.group].kind == "cell":
@@ -202,8 +202,9 @@ def _fill(groups: list[Group], ops: list[Op], edges: list[tuple[int, int, str]],
     for i, group in enumerate(groups[1:], start=1):
         children[group.parent].append(i)
     forward, other, inner = _lift(groups, ops, edges)
+    position = _positions(groups, ops, edges)
     for i, members in children.items():
-        groups[i].rows = arrange(members, forward[i], other[i])
+        groups[i].rows = arrange(members, forward[i], other[i], position)
     inside: dict[tuple[int, int], list[int]] = defaultdict(list)
     for k, op in enumerate(ops):
         inside[op.group, op.column].append(k)
@@ -214,6 +215,27 @@ def _fill(groups: list[Group], ops: list[Op], edges: list[tuple[int, int, str]],
                 rows = arrange(inside[i, column], inner[i, column], [])
                 backwards = 0 < column < columns - 1
                 group.cells[column] = rows[::-1] if backwards else rows
+
+
+def _positions(groups: list[Group], ops: list[Op], edges: list[tuple[int, int, str]]) -> list[float]:
+    """How far down each group belongs: the depth of its deepest forward op, for a series the mean of its members."""
+    inside = [i for i, op in enumerate(ops) if op.column == 0]
+    index = {op: k for k, op in enumerate(inside)}
+    pairs = [(index[a], index[b]) for a, b, _ in edges if a in index and b in index]
+    depths = levels(len(inside), pairs)
+    deepest: list[float] = [0.0] * len(groups)
+    members: dict[int, list[float]] = defaultdict(list)
+    for op, k in index.items():
+        deepest[ops[op].group] = max(deepest[ops[op].group], depths[k])
+    for at in range(len(groups) - 1, 0, -1):  # children come after their parents
+        if members[at]:
+            deepest[at] = sum(members[at]) / len(members[at])
+        parent = groups[at].parent
+        if groups[parent].kind == "series":
+            members[parent].append(deepest[at])
+        else:
+            deepest[parent] = max(deepest[parent], deepest[at])
+    return deepest
 
 
 def _lift(groups: list[Group], ops: list[Op], edges: list[tuple[int, int, str]]) -> tuple[dict, dict, dict]:

@@ -27,14 +27,7 @@ class Wire:
 
 def wires(plan: Plan, placed: Placed) -> list[Wire]:
     """A line for each pair of visible boxes that an edge joins, the faintest first."""
-    seen = _visible(plan, placed)
-    bundles: dict[tuple[int, int], list] = {}
-    for source, target, kind in plan.edges:
-        a, b = seen[source], seen[target]
-        if a != b and a >= 0 and b >= 0 and not _is_plain(plan, source, target):
-            bundle = bundles.setdefault((a, b), [0, "control"])
-            bundle[0] += 1
-            bundle[1] = "data" if kind == "data" else bundle[1]
+    bundles = joined(plan, placed)
     lanes = _Lanes(placed.boxes)
     order = sorted(bundles, key=lambda key: (abs(placed.boxes[key[0]].y - placed.boxes[key[1]].y), key))
     ports = _ports(placed.boxes, order)
@@ -42,9 +35,28 @@ def wires(plan: Plan, placed: Placed) -> list[Wire]:
     return sorted(made, key=lambda wire: wire.opacity)
 
 
-def _is_plain(plan: Plan, source: int, target: int) -> bool:
-    """True for a variable and its own update, which stand in one row: a line would say it twice."""
-    a, b = plan.ops[source], plan.ops[target]
+def joined(plan: Plan, placed: Placed) -> dict[tuple[int, int], tuple[int, str]]:
+    """Pairs of visible boxes (by position) that an edge joins, with how many edges do and whether one carries data."""
+    seen = _visible(plan, placed)
+    bundles: dict[tuple[int, int], tuple[int, str]] = {}
+    for edge in plan.edges:
+        source, target, kind = edge
+        a, b = seen[source], seen[target]
+        if a != b and a >= 0 and b >= 0 and not _is_plain(plan, edge):
+            count, kept = bundles.get((a, b), (0, "control"))
+            bundles[a, b] = count + 1, "data" if kind == "data" else kept
+    return bundles
+
+
+def _is_plain(plan: Plan, edge: tuple[int, int, str]) -> bool:
+    """True for an edge that a line would not make clearer.
+
+    That is one from a variable to its own update, which stands in the same row, and a control dependency of an op that
+    computes: only what groups and orders others is drawn with what it waits for.
+    """
+    a, b = plan.ops[edge[0]], plan.ops[edge[1]]
+    if edge[2] == "control":
+        return b.role not in ("update", "control") or a.role == "variable"
     return a.role == "variable" and b.role == "update" and a.group == b.group
 
 
@@ -88,7 +100,11 @@ def _wire(plan: Plan, boxes: list[Box], key: tuple[int, int], given: tuple) -> W
     role = "forward" if a.column == 0 else "update" if a.column == len(plan.columns) - 1 else "backward"
     thickness = min(3.0, 1.0 + 0.7 * log10(count))
     span = abs(a.y + a.h / 2 - b.y - b.h / 2)
-    if cross or min(a.y + a.h, b.y + b.h) > max(a.y, b.y):
+    beside = min(a.y + a.h, b.y + b.h) > max(a.y, b.y)
+    if beside and not cross and lanes.apart(a, b):
+        path, reach = _over(a, b, (x1, x2))
+        opacity = 0.6
+    elif cross or beside:
         path, reach = _sideways(a, b)
         opacity = 0.75 if span < 160 else 0.4
     else:
@@ -106,6 +122,13 @@ def _sideways(a: Box, b: Box) -> tuple[str, tuple[float, float]]:
     return _curve((x1, y1), (x1 + bend, y1), (x2 - bend, y2), (x2, y2)), (min(x1, x2), max(x1, x2))
 
 
+def _over(a: Box, b: Box, ports: tuple[float, float]) -> tuple[str, tuple[float, float]]:
+    """Within a row, over the boxes in between."""
+    x1, x2 = ports
+    rise = min(a.y, b.y) - 12.0 - min(10.0, abs(x2 - x1) / 60)
+    return _curve((x1, a.y), (x1, rise), (x2, rise), (x2, b.y)), (min(x1, x2), max(x1, x2))
+
+
 def _upright(a: Box, b: Box, ports: tuple[float, float], lanes: "_Lanes") -> tuple[str, tuple[float, float]]:
     """Within a column: straight to the next row, around the outside where boxes are in the way."""
     x1, x2 = ports
@@ -115,15 +138,25 @@ def _upright(a: Box, b: Box, ports: tuple[float, float], lanes: "_Lanes") -> tup
     if way is None:
         bend = max(12.0, abs(y2 - y1) * 0.45) * (1 if down else -1)
         return _curve((x1, y1), (x1, y1 + bend), (x2, y2 - bend), (x2, y2)), (min(x1, x2), max(x1, x2))
-    side = way < _centre(a)
-    xa, xb = (a.x, b.x) if side else (a.x + a.w, b.x + b.w)
-    ya, yb = a.y + a.h / 2, b.y + b.h / 2
-    turn = 14.0 if down else -14.0
-    path = (
-        f"M{_p(xa, ya)} C{_p(way, ya)} {_p(way, ya)} {_p(way, ya + turn)} "
-        f"L{_p(way, yb - turn)} C{_p(way, yb)} {_p(way, yb)} {_p(xb, yb)}"
-    )
-    return path, (min(way, xa, xb), max(way, xa, xb))
+    step = 11.0 if down else -11.0
+    corners = [(x1, y1), (x1, y1 + step), (way, y1 + step), (way, y2 - step), (x2, y2 - step), (x2, y2)]
+    return _rounded(corners), (min(way, x1, x2), max(way, x1, x2))
+
+
+def _rounded(corners: list[tuple[float, float]]) -> str:
+    """A line with right angles whose corners are rounded."""
+    parts = [f"M{_p(*corners[0])}"]
+    for before, corner, after in zip(corners, corners[1:], corners[2:]):
+        parts.append(f"L{_p(*_towards(corner, before))} Q{_p(*corner)} {_p(*_towards(corner, after))}")
+    return " ".join([*parts, f"L{_p(*corners[-1])}"])
+
+
+def _towards(corner: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """The point where the rounding of a corner begins: 7 pixels away, or half the way."""
+    dx, dy = other[0] - corner[0], other[1] - corner[1]
+    length = abs(dx) + abs(dy)
+    share = min(7.0, length / 2) / length if length else 0.0
+    return corner[0] + dx * share, corner[1] + dy * share
 
 
 class _Lanes:
@@ -138,7 +171,16 @@ class _Lanes:
         for listed in self._columns.values():
             listed.sort(key=lambda box: box.y)
         self._tops = {column: [box.y for box in listed] for column, listed in self._columns.items()}
-        self._taken: list[tuple[float, float, float]] = []
+        self._taken: list[tuple[float, tuple[float, float], tuple[int, bool]]] = []
+
+    def apart(self, a: Box, b: Box) -> bool:
+        """True where a box of their row lies between two boxes of one column."""
+        left, right = sorted((a, b), key=lambda box: box.x)
+        listed, tops = self._columns[a.column], self._tops[a.column]
+        beside = listed[bisect_left(tops, max(a.y, b.y) - 120.0) : bisect_right(tops, min(a.y + a.h, b.y + b.h))]
+        return self._careful and any(
+            left.x + left.w <= box.x < right.x and box.y + box.h > max(a.y, b.y) for box in beside
+        )
 
     def around(self, a: Box, b: Box, ys: tuple[float, float], xs: tuple[float, float]) -> float | None:
         """The x of a free lane around the boxes between a and b, None where the straight way is free."""
@@ -154,10 +196,17 @@ class _Lanes:
         left = a.column == 0
         edge = min(box.x for box in (*between, a, b)) if left else max(box.x + box.w for box in (*between, a, b))
         lane = edge - 12.0 if left else edge + 12.0
-        while any(abs(x - lane) < 5 and top < ys[1] and bottom > ys[0] for x, top, bottom in self._taken):
+        while self._is_taken(lane, ys, (id(b), b.y > a.y)):
             lane += -6.0 if left else 6.0
-        self._taken.append((lane, ys[0], ys[1]))
+        self._taken.append((lane, ys, (id(b), b.y > a.y)))
         return lane
+
+    def _is_taken(self, lane: float, ys: tuple[float, float], bus: tuple[int, bool]) -> bool:
+        """Lines to one box from one side share a lane; others keep their distance."""
+        return any(
+            abs(x - lane) < 5 and top < ys[1] and bottom > ys[0] and (other != bus or x != lane)
+            for x, (top, bottom), other in self._taken
+        )
 
 
 def _centre(box: Box) -> float:

@@ -72,7 +72,8 @@ def to_svg(
 def to_open(picture: Plan, fold: int | None) -> set[int]:
     """The groups to open: all down to a depth; or, outermost and smallest first, while the picture stays readable.
 
-    By itself no variable opens, nor the gradient of a single op: both read better as one box.
+    By itself no variable opens, nor a scope of one or two ops, nor the gradient of a single op: they read better as one
+    box.
     """
     opened: set[int] = set()
     level, depth, boxes = [0], 0, _own_count(picture, 0)
@@ -82,7 +83,8 @@ def to_open(picture: Plan, fold: int | None) -> set[int]:
         for at in sorted(inside, key=lambda at: (sum(picture.groups[at].counts), at)):
             group, more = picture.groups[at], _own_count(picture, at)
             if fold is None:
-                wanted = boxes + more <= _COMFORTABLE and group.kind != "cell" and group.role != "variable"
+                worth = group.kind != "cell" and group.role != "variable" and group.counts[0] > 2
+                wanted = worth and boxes + more <= _COMFORTABLE
             else:
                 wanted = depth < fold and (max(group.counts) > 1 or group.kind != "cell")
             if wanted:
@@ -163,7 +165,7 @@ def _column_heads(picture: Plan, placed: Placed) -> list[str]:
     return heads
 
 
-def _paint(picture: Plan, box: Box) -> tuple[str, str, str]:
+def paint(picture: Plan, box: Box) -> tuple[str, str, str]:
     if box.op >= 0:
         return PAINT.get(picture.ops[box.op].role, PAINT["forward"])
     if box.column == 0:
@@ -173,7 +175,7 @@ def _paint(picture: Plan, box: Box) -> tuple[str, str, str]:
 
 def _box(picture: Plan, box: Box) -> str:
     """An op (round) or a closed group (a stack of cards), with its label and its tooltip."""
-    op_fill, group_fill, line = _paint(picture, box)
+    op_fill, group_fill, line = paint(picture, box)
     is_op = box.op >= 0
     rect = f'x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="{13 if is_op else 4}"'
     badge_width = width(box.badge, FONT - 2.5) + 8 if box.badge else 0.0
@@ -197,7 +199,7 @@ def _box(picture: Plan, box: Box) -> str:
 
 
 def _frame(picture: Plan, box: Box) -> str:
-    op_fill, _, line = _paint(picture, box)
+    op_fill, _, line = paint(picture, box)
     return (
         f'<rect x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="6" fill="{op_fill}" '
         f'fill-opacity="0.55" stroke="{line}" stroke-opacity="0.55"/>'
@@ -205,10 +207,13 @@ def _frame(picture: Plan, box: Box) -> str:
 
 
 def _frame_label(picture: Plan, box: Box) -> str:
-    label = safe(shorten(box.label, FONT, max(box.w - 20, 30)))
+    label = shorten(box.label, FONT, max(box.w - 20, 30))
+    # the plate keeps lines that pass below the label from striking it through
     return (
+        f'<rect x="{_n(box.x + 6)}" y="{_n(box.y + 4)}" width="{_n(width(label, FONT) + 6)}" height="{_n(HEADER - 7)}" '
+        f'rx="3" fill="#ffffff" fill-opacity="0.8"/>'
         f'<text x="{_n(box.x + 10)}" y="{_n(box.y + HEADER * 0.66)}" font-size="{_n(FONT - 1)}" font-weight="600" '
-        f'fill="{_paint(picture, box)[2]}">{label}<title>{_tooltip(picture, box)}</title></text>'
+        f'fill="{paint(picture, box)[2]}">{safe(label)}<title>{_tooltip(picture, box)}</title></text>'
     )
 
 

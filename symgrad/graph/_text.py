@@ -36,8 +36,12 @@ def safe(text: object) -> str:
     Control characters are illegal in XML; characters that reverse the direction of writing could make a name look
     like another one.
     """
-    shown = "".join(character if _is_plain(character) else "\ufffd" for character in str(text))
-    return _escape(shown, quote=True)
+    return _escape(plain(text), quote=True)
+
+
+def plain(text: object) -> str:
+    """`text` on one line, with a replacement for each character that no picture should hold."""
+    return "".join(character if _is_plain(character) else "\ufffd" for character in str(text))
 
 
 def _is_plain(character: str) -> bool:

@@ -50,7 +50,7 @@ class Tree:
             if template is not None:
                 if template not in made:
                     count = sum(1 for other in parents.values() if other == template)
-                    made[template] = self._node(f"{_last(child)} ×{count}", child, "series", at)
+                    made[template] = self._node(f"{template} ×{count}", child, "series", at)
                 parent = made[template]
             if is_scope:
                 group = self._node(_last(child), child, "scope", parent)
@@ -89,7 +89,7 @@ def _series(children: list[str], scope: str) -> dict[str, str]:
     templates: dict[str, list[str]] = defaultdict(list)
     for child in children:
         last = child[len(scope) + 1 if scope else 0 :]
-        templates[re.sub(r"\d+(?=_|$)", "#", re.sub(r"_\d+$", "", last))].append(child)
+        templates[re.sub(r"\d+(?=_|$)", "*", re.sub(r"_\d+$", "", last))].append(child)
     return {
         child: template
         for template, members in templates.items()

@@ -1,0 +1,117 @@
+"""`attributes`: what an op carries, fetched from the source when it is asked for."""
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import networkx
+
+
+def attributes(graph: "networkx.MultiDiGraph", name: str) -> dict[str, Any]:
+    """The attributes of an op, which a built graph does not hold: strides, paddings, the value of a constant, ...
+
+    Args:
+      graph: a graph from `build`; its source must still be there.
+      name: name of an op.
+
+    Returns:
+      Attribute name to value: numbers, strings, lists, dtype names, shape tuples (None for an unknown rank), NumPy
+      arrays for tensors, and a function's name for a function.
+
+    Raises:
+      LookupError: the source has no op of that name, or the graph was not made by `build`.
+
+    Example:
+      >>> import symgrad
+      >>> import tensorflow.compat.v1 as tf
+      >>> with tf.Graph().as_default() as g:
+      ...     _ = tf.constant([1, 2], name="c")
+      >>> symgrad.graph.attributes(symgrad.graph.build(g), "c")["value"]
+      array([1, 2], dtype=int32)
+    """
+    node_def = _node_def(graph.graph.get("source"), name)
+    return {key: _value(node_def.attr[key]) for key in sorted(node_def.attr)}
+
+
+def _node_def(source: Any, name: str) -> Any:
+    import tensorflow.compat.v1 as tf
+
+    if isinstance(source, tf.Graph):
+        return source.get_operation_by_name(name).node_def
+    if isinstance(source, tf.MetaGraphDef):
+        source = source.graph_def
+    if isinstance(source, tf.GraphDef):
+        found = next((node for node in source.node if node.name == name), None)
+    elif isinstance(source, bytes):
+        found = _nodes_of(source, 0, 0).get(name)
+    elif isinstance(source, (str, os.PathLike)):
+        found = _nodes_of(os.fspath(source), *_stamp(source)).get(name)
+    else:
+        raise LookupError(f"the graph has no source to look {name!r} up in; only graphs from symgrad.graph.build have")
+    if found is None:
+        raise LookupError(f"the source of the graph has no op named {name!r}")
+    return found
+
+
+def _stamp(path: str | os.PathLike) -> tuple[int, int]:
+    """What changes when a file does, so that a file is read once and not once an op."""
+    found = os.stat(path)
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=2)
+def _nodes_of(source: str | bytes, modified: int, size: int) -> dict[str, Any]:
+    from .._files import read_graph_def
+
+    return {node.name: node for node in read_graph_def(source).node}
+
+
+def _value(attr: Any) -> Any:
+    import tensorflow.compat.v1 as tf
+
+    kind = attr.WhichOneof("value")
+    if kind == "s":
+        return attr.s.decode("utf-8", "replace")
+    if kind == "type":
+        return _dtype(attr.type)
+    if kind == "shape":
+        return _shape(attr.shape)
+    if kind == "tensor":
+        try:
+            return tf.make_ndarray(attr.tensor)
+        except (TypeError, ValueError):
+            return f"a damaged tensor of dtype {_dtype(attr.tensor.dtype)}"
+    if kind == "func":
+        return attr.func.name
+    if kind == "list":
+        return _list(attr.list)
+    return getattr(attr, kind) if kind else None
+
+
+def _list(values: Any) -> list:
+    lists = [
+        *([item.decode("utf-8", "replace") for item in values.s],),
+        [_dtype(item) for item in values.type],
+        [_shape(item) for item in values.shape],
+        [item.name for item in values.func],
+        list(values.i),
+        list(values.f),
+        list(values.b),
+    ]
+    return next((found for found in lists if found), [])
+
+
+def _dtype(number: int) -> str:
+    import tensorflow.compat.v1 as tf
+
+    try:
+        return tf.as_dtype(number).name
+    except TypeError:
+        return "unknown"
+
+
+def _shape(proto: Any) -> tuple[int | None, ...] | None:
+    from ._core import shape_of
+
+    return shape_of(proto)
