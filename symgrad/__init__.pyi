@@ -12,7 +12,11 @@ from . import tangents as tangents
 from . import testing as testing
 from .operators import Lop as Lop
 from .operators import Rop as Rop
+from .operators import batch_jacobian as batch_jacobian
+from .operators import ggnvp as ggnvp
 from .operators import gradients as gradients
+from .operators import hessian as hessian
+from .operators import hvp as hvp
 from .operators import jacobian as jacobian
 
 __version__: str

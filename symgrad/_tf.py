@@ -34,6 +34,9 @@ from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
 # The Python graph of a loop or branch, rebuilt from its FunctionDef as TensorFlow's gradient code does it itself.
 from tensorflow.python.ops.control_flow_util_v2 import get_func_graph as function_graph
 
+# The vectoriser behind tf.vectorized_map, which cannot be told to refuse what it does not convert.
+from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
+
 # To rebuild resource variables of graphs that were stored without collections; tf.Variable.from_proto makes
 # reference variables only; and for variables that no distribution strategy mirrors (hyperparameters).
 # is_resource_variable: a mirrored variable raises when asked for its handle, so hasattr cannot tell.
@@ -71,6 +74,7 @@ __all__ = [
     "is_resource_variable",
     "is_stateful",
     "op_def_registry",
+    "pfor",
     "traced_graph",
     "uid",
     "while_loop_v2",

@@ -11,7 +11,14 @@ from .control_flow import PrivateCopy, mend_zero_gradients, rebuild_for
 from .errors import ControlFlowError, MissingRuleError, ShapeError
 
 
-def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], **options: Any) -> list[Any]:
+def reverse(
+    between: _walk.Between,
+    ys: Sequence[tf.Tensor],
+    xs: Sequence[tf.Tensor],
+    *,
+    copy: PrivateCopy | None = None,
+    **options: Any,
+) -> list[Any]:
     """`tf.gradients` where TensorFlow leaves it undone as well.
 
     That is: V2 ops that have run, V1 loops and branches of a bare GraphDef, TensorArrays while V2 control flow is on,
@@ -21,6 +28,7 @@ def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Ten
       between: what lies between xs and ys.
       ys: tensors.
       xs: tensors; for variables their handles.
+      copy: the copies of the ops between them, if they are made already.
       **options: what else `tf.gradients` takes.
 
     Returns:
@@ -28,7 +36,7 @@ def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Ten
     """
     _refuse_gradient_loops(between)
     rebuild_for(between.ops, ys[0].graph)
-    copy = PrivateCopy(between)
+    copy = copy or PrivateCopy(between)
     stop = options.pop("stop_gradients", None)
     graph = tf.get_default_graph()
     loops = any(op.type in ("Exit", "RefExit") for op in between.ops)
@@ -39,6 +47,36 @@ def reverse(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Ten
     if loops:
         mend_zero_gradients(graph, first)
     return found
+
+
+class Pullback:
+    """The map from v to v^T J, for any number of vectors v: the paths are walked, checked and copied once.
+
+    Args:
+      ys, xs, stop, between, name: as for `vjp`.
+    """
+
+    def __init__(
+        self,
+        ys: Sequence[tf.Tensor],
+        xs: Sequence[tf.Tensor],
+        *,
+        stop: Sequence[tf.Tensor] = (),
+        between: _walk.Between | None = None,
+        name: str = "gradients",
+    ):
+        self._between = rules.between(ys, xs, stop) if between is None else between
+        require_rules(self._between)
+        self._copy = PrivateCopy(self._between)
+        self._ys, self._xs, self._stop, self._name = list(ys), list(xs), list(stop), name
+
+    def __call__(self, cotangents: Sequence[tf.Tensor | None]) -> list[tf.Tensor | None]:
+        """v^T J, dense; None for an x from which no derivative arrives. A y whose cotangent is None is left out."""
+        pairs = [(y, v) for y, v in zip(self._ys, cotangents) if v is not None]
+        ys, vectors = [y for y, _ in pairs], [v for _, v in pairs]
+        options = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
+        found = reverse(self._between, ys, self._xs, copy=self._copy, **options)
+        return [_tensors.densify(g) for g in found]
 
 
 def vjp(
@@ -63,11 +101,7 @@ def vjp(
     Raises:
       MissingRuleError: an op on the way has a derivative that nobody computes; without it the result were incomplete.
     """
-    if between is None:
-        between = rules.between(ys, xs, stop)
-    require_rules(between)
-    found = reverse(between, ys, xs, grad_ys=list(cotangents), stop_gradients=list(stop), name=name)
-    return [_tensors.densify(g) for g in found]
+    return Pullback(ys, xs, stop=stop, between=between, name=name)(cotangents)
 
 
 def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> list[Any]:

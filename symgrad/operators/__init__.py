@@ -1,8 +1,11 @@
-"""The operators: gradients, Lop, Rop, jacobian."""
+"""The operators: gradients, Lop, Rop, Jacobians, Hessians and products with them."""
 
+from ._batch import batch_jacobian
 from ._gradients import gradients
+from ._hessian import ggnvp, hessian, hvp
 from ._jacobian import jacobian
+from ._limits import limits
 from ._lop import Lop
 from ._rop import Rop
 
-__all__ = ["Lop", "Rop", "gradients", "jacobian"]
+__all__ = ["Lop", "Rop", "batch_jacobian", "ggnvp", "gradients", "hessian", "hvp", "jacobian", "limits"]

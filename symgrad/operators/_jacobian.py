@@ -1,25 +1,44 @@
-"""Jacobians, assembled row by row in a graph loop."""
+"""Jacobians, by rows or by columns."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, _vjp, rules
-from ..errors import DtypeError
-from . import _policy
+from .. import _tensors, rules
+from . import _limits, _policy
+from ._auto import check_mode, choose
 from ._call import Call
+from ._holomorphic import check_holomorphic
+from ._maps import Columns, Count, LinearMap, Rows, Space, unit_vectors
 from ._rop import refuse_v1_loops
+from ._sweep import check_block_size, sweep
+
+Grid = list[list["tf.Tensor | None"]]
 
 
 def jacobian(
-    ys: Any, xs: Any, *, disconnected: str = "raise", stop_gradients: Any = None, name: str = "jacobian"
+    ys: Any,
+    xs: Any,
+    *,
+    mode: str = "auto",
+    block_size: int | None = None,
+    disconnected: str = "raise",
+    stop_gradients: Any = None,
+    name: str = "jacobian",
 ) -> Any:
-    """The Jacobian dy/dx, one row at a time in a graph loop: the backward graph is built once for all rows.
+    """The Jacobian dy/dx of each y by each x, as one tensor in the graph.
+
+    Every mode and block size gives the same numbers. What does not vectorise goes one vector at a time, which is logged
+    at INFO.
 
     Args:
       ys: tensor or structure of tensors y_k, any shapes, known or not.
       xs: tensor, variable or structure of them x_i.
+      mode: "rows", a vector-Jacobian product for each element of ys; "columns", a Jacobian-vector product for each
+        element of xs; "auto", the one that is cheaper by the sizes.
+      block_size: how many rows or columns are vectorised at a time. 1 is one at a time in a graph loop; None is as many
+        as fit in the memory budget, see `symgrad.operators.limits`.
       disconnected: what to give for an x that no y depends on and a y that depends on no x: "raise", "zero" or "none".
         A y that does not depend on one x but on others has a block of zeros.
       stop_gradients: tensor or structure of tensors that count as constants.
@@ -30,7 +49,9 @@ def jacobian(
       complex tensors it is the derivative of a holomorphic function (the conjugate of what `Lop` gives by row).
 
     Raises:
-      DisconnectedError, MissingRuleError, ShapeError, DtypeError, GraphMismatchError: as for `Lop`.
+      DisconnectedError, MissingRuleError, GraphMismatchError: as for `Lop`.
+      DtypeError: also for complex ys that are not holomorphic functions of xs.
+      ShapeError: the result would be larger than `symgrad.operators.limits` allows.
       ControlFlowError: ys cross a V1 loop.
 
     Example:
@@ -39,62 +60,74 @@ def jacobian(
       array([[2., 1., 0.],
              [0., 0., 6.]], dtype=float32)
     """
+    check_mode(mode)
+    check_block_size(block_size)
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         between = rules.between(call.ys, call.tensors, call.stop)
         refuse_v1_loops(between, "a loop over rows")
-        reached = [y if r else None for y, r in zip(call.ys, between.reached)]
-        connected = [x.tensor if c else None for x, c in zip(call.xs, between.connected)]
-        _policy.for_outputs(reached, call.ys, call.xs, disconnected, call.stop)
-        _policy.for_inputs(connected, call.ys, call.xs, disconnected, call.stop)
-        blocks = []
-        for y, r in zip(call.ys, between.reached):
-            rows = _rows(y, call.xs, call.stop) if r else [None] * len(call.xs)
-            absent = [disconnected == "none" and not (r and c) for c in between.connected]
-            blocks.append(_tensors.pack(xs, [_block(y, x, b, a) for x, b, a in zip(call.xs, rows, absent)]))
-        return _tensors.pack(ys, blocks)
+        reached, connected = between.reached, between.connected
+        _policy.for_paths(between, call.ys, call.xs, disconnected, call.stop)
+        check_holomorphic(between, call.ys, call.xs)
+        found = grid(call.ys, call.xs, call.stop, mode=mode, block_size=block_size)
+        if disconnected == "none":
+            blocks = [[b if r and c else None for b, c in zip(row, connected)] for row, r in zip(found, reached)]
+        else:
+            blocks = found
+        return _tensors.pack(ys, [_tensors.pack(xs, row) for row in blocks])
 
 
-def _block(y: tf.Tensor, x: _tensors.Input, rows: tf.Tensor | None, absent: bool) -> tf.Tensor | None:
-    """The block dy/dx in its shape: zeros where there are no rows, None where it is to be absent."""
-    if absent:
-        return None
-    static = y.shape.concatenate(x.shape)
-    shape = static if static.is_fully_defined() else tf.concat([_shape(y), _shape(x.value())], 0)
-    block = tf.zeros(shape, y.dtype) if rows is None else tf.reshape(rows, shape)
-    block.set_shape(static)
-    return block
+def grid(
+    ys: Sequence[tf.Tensor],
+    xs: Sequence[_tensors.Input],
+    stop: Sequence[tf.Tensor],
+    *,
+    mode: str,
+    block_size: int | None,
+) -> list[list[tf.Tensor]]:
+    """dy_k/dx_i for every pair, in its shape; zeros where y_k does not depend on x_i."""
+    for y in ys:
+        for x in xs:
+            _limits.check_result(y.shape.concatenate(x.shape), y.dtype, f"the Jacobian of {y.name} by {x.label}")
+    maps = choose(mode, ys, xs, stop)
+    found = _by_rows(maps, ys, xs, block_size) if isinstance(maps, Rows) else _by_columns(maps, ys, xs, block_size)
+    of_ys, of_xs = [Space.of(y) for y in ys], [Space.of(x) for x in xs]
+    return [[block(y, x, b) for x, b in zip(of_xs, row)] for y, row in zip(of_ys, found)]
 
 
-def _shape(tensor: tf.Tensor) -> tf.Tensor:
-    """The shape as a tensor, a constant if it is known."""
-    return tf.constant(tensor.shape.as_list(), tf.int32) if tensor.shape.is_fully_defined() else tf.shape(tensor)
+def _by_rows(maps: Rows, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], block_size: int | None) -> Grid:
+    """For each pair the rows [size of y] + x.shape, or None."""
+    found = []
+    for k, y in enumerate(ys):
+        space = Space.of(y)
+        linear = LinearMap(space.size, unit_vectors(space), maps.of(k), maps.xs)
+        found.append(sweep(linear, block_size, f"the Jacobian of {y.name} by rows"))
+    return found
 
 
-def _rows(y: tf.Tensor, xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
-    """dy/dx for each x, as [size of y] + x.shape; None for an x on which y does not depend."""
-    for x in xs:
-        if x.dtype.is_complex != y.dtype.is_complex:
-            raise DtypeError(
-                f"{y.name} is {y.dtype.name} and {x.label} is {x.dtype.name}: such a function has no complex "
-                "derivative; split it into real and imaginary parts (tf.math.real, tf.math.imag)"
-            )
-    connected = rules.between([y], [x.tensor for x in xs], stop).connected
-    active = [x for x, c in zip(xs, connected) if c]
-    shape, size = _shape(y), tf.size(y)
-    lists = [
-        tf.raw_ops.TensorListReserve(element_shape=_shape(x.value()), num_elements=size, element_dtype=x.dtype)
-        for x in active
-    ]
+def _by_columns(maps: Columns, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], block_size: int | None) -> Grid:
+    """For each pair the columns transposed, [size of y, size of x], or None."""
+    found: Grid = []
+    for i, x in enumerate(xs):
+        space, push = Space.of(x), maps.of(i)
+        if push is None:
+            found.append([None] * len(ys))
+            continue
+        linear = LinearMap(space.size, unit_vectors(space), push, maps.ys)
+        columns = sweep(linear, block_size, f"the Jacobian by {x.label} by columns")
+        found.append([_transposed(c, space.size, y.size) for c, y in zip(columns, maps.ys)])
+    return [list(row) for row in zip(*found)]
 
-    def row(i, *lists):
-        seed = tf.reshape(tf.one_hot(i, size, dtype=y.dtype), shape)
-        found = _vjp.vjp([y], [x.tensor for x in active], [seed], stop=stop)
-        values = [x.zeros() if g is None else tf.math.conj(g) for g, x in zip(found, active)]
-        return i + 1, *(tf.raw_ops.TensorListSetItem(input_handle=h, index=i, item=v) for h, v in zip(lists, values))
 
-    _, *lists = _tf.while_loop_v2(lambda i, *_: i < size, row, [tf.constant(0), *lists], maximum_iterations=size)
-    stacked = iter(
-        tf.raw_ops.TensorListStack(input_handle=h, element_shape=_shape(x.value()), element_dtype=x.dtype)
-        for h, x in zip(lists, active)
-    )
-    return [next(stacked) if c else None for c in connected]
+def _transposed(columns: tf.Tensor | None, count: Count, size: Count) -> tf.Tensor | None:
+    return None if columns is None else tf.transpose(tf.reshape(columns, tf.stack([count, size])))
+
+
+def block(y: Space, x: Space, found: tf.Tensor | None) -> tf.Tensor:
+    """The block dy/dx in its shape; zeros if there is none."""
+    static = y.static.concatenate(x.static)
+    whole = Space(y.dtype, static, tf.concat([y.shape, x.shape], 0))
+    if found is None:
+        return whole.zeros()
+    result = tf.reshape(found, static if static.is_fully_defined() else whole.shape)
+    result.set_shape(static)
+    return result

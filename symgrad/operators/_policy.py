@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, diagnose
+from .. import _tensors, _walk, diagnose
 from ..errors import DisconnectedError
 
 CHOICES = ("raise", "zero", "none")
@@ -36,6 +36,15 @@ def for_outputs(
         tensors = [x.tensor for x in xs]
         raise DisconnectedError("\n".join(f"{y.name} depends on no x. {_explain([y], tensors, stop)}" for y in absent))
     return [tf.zeros_like(y) if t is None and disconnected == "zero" else t for t, y in zip(found, ys)]
+
+
+def for_paths(
+    between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], disconnected: str, stop=()
+) -> None:
+    """Raise, if asked for, before anything is built: for a y that no path reaches and an x that no path leaves."""
+    if disconnected == "raise":
+        for_outputs([y if r else None for y, r in zip(ys, between.reached)], ys, xs, disconnected, stop)
+        for_inputs([x.tensor if c else None for x, c in zip(xs, between.connected)], ys, xs, disconnected, stop)
 
 
 def _explain(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], stop: Sequence[tf.Tensor]) -> str:

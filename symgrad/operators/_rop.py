@@ -57,19 +57,10 @@ def Rop(
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         vectors = _tensors.vectors(tangents, xs, call.xs, "tangents")
         between = rules.between(call.ys, call.tensors, call.stop)
-        _require_paths(call, between, disconnected)
+        _policy.for_paths(between, call.ys, call.xs, disconnected, call.stop)
         found = METHODS[method](call, between, vectors)
         found = _policy.for_outputs(found, call.ys, call.xs, disconnected, call.stop)
         return _tensors.pack(ys, call.shaped(found, call.ys))
-
-
-def _require_paths(call: Call, between: _walk.Between, disconnected: str) -> None:
-    """Raise DisconnectedError, if asked for, before anything is built."""
-    if disconnected == "raise":
-        connected = [x.tensor if c else None for x, c in zip(call.xs, between.connected)]
-        _policy.for_inputs(connected, call.ys, call.xs, disconnected, call.stop)
-        reached = [y if r else None for y, r in zip(call.ys, between.reached)]
-        _policy.for_outputs(reached, call.ys, call.xs, disconnected, call.stop)
 
 
 def forward(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:

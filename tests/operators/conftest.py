@@ -2,6 +2,7 @@
 
 import concurrent.futures
 
+import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
@@ -37,3 +38,22 @@ def eagerly():
             return pool.submit(function).result()
 
     return call
+
+
+@pytest.fixture
+def session(graph):
+    """A session in the graph of the test, which it makes the default one."""
+    with tf.Session(graph=graph) as session:
+        yield session
+
+
+@pytest.fixture
+def network(session, rng):
+    """y of shape [1, 7] and x of shape [1, 4] with two tanh layers of variable weights between them, in float64."""
+    x = tf.constant(rng.standard_normal((1, 4)))
+    y = x
+    for i, shape in enumerate([(4, 6), (6, 5), (5, 7)]):
+        w = tf.get_variable(f"w{i}", initializer=rng.standard_normal(shape) / np.sqrt(shape[0]), use_resource=True)
+        y = tf.tanh(y @ w)
+    session.run(tf.global_variables_initializer())
+    return y, x

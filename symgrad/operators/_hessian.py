@@ -1,0 +1,158 @@
+"""Second derivatives: the Hessian, and products with it and with the generalised Gauss-Newton matrix."""
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _vjp
+from ..errors import ShapeError
+from . import _policy
+from ._call import Call
+from ._jacobian import block, grid
+from ._lop import Lop
+from ._maps import Space
+from ._rop import Rop
+from ._sweep import check_block_size
+
+
+def hessian(
+    y: Any, xs: Any, *, block_size: int | None = None, disconnected: str = "raise", name: str = "hessian"
+) -> Any:
+    """The Hessian of a scalar y: d2y / dx_i dx_j for every pair of xs.
+
+    Args:
+      y: scalar tensor, shape ().
+      xs: tensor, variable or structure of them x_i, any shapes.
+      block_size: how many rows are vectorised at a time, as for `jacobian`.
+      disconnected: what to give for an x that y does not depend on: "raise", "zero" or "none". It judges the first
+        derivative: a y that is linear in x has a Hessian of zeros.
+      name: scope of the new ops.
+
+    Returns:
+      Structure like `xs` with the structure of `xs` inside each leaf: blocks of shape x_i.shape + x_j.shape.
+
+    Raises:
+      ShapeError: y is no scalar; the result would be larger than `symgrad.operators.limits` allows.
+      DisconnectedError, MissingRuleError, DtypeError, GraphMismatchError, ControlFlowError: as for `jacobian`.
+
+    Example:
+      >>> x = tf.constant([1., 2.])
+      >>> run(symgrad.hessian(x[0] ** 2 * x[1], x))
+      array([[4., 2.],
+             [2., 0.]], dtype=float32)
+    """
+    check_block_size(block_size)
+    with Call(y, xs, None, disconnected, name) as call:
+        gradients = _gradients(call, disconnected)
+        connected = [i for i, g in enumerate(gradients) if g is not None]
+        given = [call.xs[i] for i in connected]
+        found = grid([gradients[i] for i in connected], given, [], mode="rows", block_size=block_size) if given else []
+        blocks = {(i, j): b for i, row in zip(connected, found) for j, b in zip(connected, row)}
+        rows = [
+            [blocks[i, j] if (i, j) in blocks else _absent(a, b, disconnected) for j, b in enumerate(call.xs)]
+            for i, a in enumerate(call.xs)
+        ]
+        return _tensors.pack(xs, [_tensors.pack(xs, row) for row in rows])
+
+
+def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str = "hvp") -> Any:
+    """The Hessian of `y` times `vectors`, without the Hessian: the R-operator of the gradient (forward over reverse).
+
+    Args:
+      y: scalar tensor, shape ().
+      xs: tensor, variable or structure of them x_i, any shapes.
+      vectors: structure like `xs`, each v_i of the shape and dtype of x_i; None stands for zeros.
+      disconnected: what to give for an x that y does not depend on: "raise", "zero" or "none". It judges the first
+        derivative: a y that is linear in x gives zeros.
+      name: scope of the new ops.
+
+    Returns:
+      Structure like `xs`: sum_j (d2y / dx_i dx_j) v_j, each of the shape of x_i.
+
+    Raises:
+      ShapeError: y is no scalar, or vectors do not match xs.
+      DisconnectedError, MissingRuleError, NotLinearError, DtypeError, GraphMismatchError, ControlFlowError: as for
+        `Rop`.
+
+    Example:
+      >>> x = tf.constant([1., 2.])
+      >>> run(symgrad.hvp(tf.reduce_sum(x ** 3), x, [1., 1.]))
+      array([ 6., 12.], dtype=float32)
+
+    Reference: B. Pearlmutter (1994), Fast exact multiplication by the Hessian, Neural Computation 6(1).
+    """
+    with Call(y, xs, None, disconnected, name) as call:
+        tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
+        gradients = _gradients(call, disconnected)
+        connected = [i for i, g in enumerate(gradients) if g is not None]
+        products: list[Any] = [None if disconnected == "none" else x.zeros() for x in call.xs]
+        if connected:
+            pushed = Rop(
+                [gradients[i] for i in connected],
+                [call.xs[i].given for i in connected],
+                [tangents[i] for i in connected],
+                disconnected="zero",
+            )
+            for i, product in zip(connected, pushed):
+                products[i] = product
+        return _tensors.pack(xs, call.shaped(products, call.xs))
+
+
+def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str = "ggnvp") -> Any:
+    """The generalised Gauss-Newton matrix times `vectors`: J^T H J v, with J = d outputs/dx and H = d2 loss/d outputs2.
+
+    Neither matrix is formed: a Rop, a product with the Hessian of the loss in its outputs, a Lop.
+
+    Args:
+      loss: scalar tensor, shape (), a function of `outputs`.
+      outputs: tensor or structure of tensors between xs and the loss, such as logits or residuals.
+      xs: tensor, variable or structure of them x_i, any shapes.
+      vectors: structure like `xs`, each v_i of the shape and dtype of x_i; None stands for zeros.
+      disconnected: what to give where `outputs` do not depend on some x or the loss not on some output: "raise", "zero"
+        or "none".
+      name: scope of the new ops.
+
+    Returns:
+      Structure like `xs`, each of the shape of x_i.
+
+    Raises:
+      ShapeError: the loss is no scalar, or vectors do not match xs.
+      DisconnectedError, MissingRuleError, NotLinearError, DtypeError, GraphMismatchError, ControlFlowError: as for
+        `Rop`.
+
+    Example:
+      >>> x = tf.constant([1., 2.])
+      >>> residuals = tf.stack([x[0] * x[1], x[0]])
+      >>> run(symgrad.ggnvp(tf.reduce_sum(residuals ** 2) / 2, residuals, x, [1., 0.]))
+      array([5., 2.], dtype=float32)
+
+    Reference: N. Schraudolph (2002), Fast curvature matrix-vector products for second-order gradient descent, Neural
+    Computation 14(7).
+    """
+    with Call(loss, xs, None, disconnected, name) as call:
+        tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
+        leaves = _tensors.outputs(outputs)
+        given = [x.given for x in call.xs]
+        judged = "raise" if disconnected == "raise" else "zero"
+        pushed = Rop(leaves, given, tangents, disconnected=judged)
+        curved = hvp(loss, leaves, pushed, disconnected=judged)
+        pulled = Lop(leaves, given, curved, disconnected=disconnected)
+        return _tensors.pack(xs, call.shaped(pulled, call.xs))
+
+
+def _gradients(call: Call, disconnected: str) -> list[tf.Tensor | None]:
+    """dy/dx of a scalar y for each x; None where y does not depend on x and that is allowed."""
+    if len(call.ys) != 1 or call.ys[0].shape.rank not in (0, None):
+        shapes = ", ".join(f"{y.name} of shape {y.shape}" for y in call.ys)
+        raise ShapeError(f"y must be one scalar, came {shapes}; reduce it (tf.reduce_sum), or take a Jacobian")
+    (y,) = call.ys
+    found = _vjp.vjp([y], call.tensors, [tf.ones_like(y)])
+    _policy.for_inputs(found, call.ys, call.xs, "raise" if disconnected == "raise" else "none")
+    # TensorFlow's gradient is the conjugate of the derivative of a holomorphic function.
+    return [None if g is None else tf.math.conj(g) for g in found]
+
+
+def _absent(a: _tensors.Input, b: _tensors.Input, disconnected: str) -> tf.Tensor | None:
+    if disconnected == "none":
+        return None
+    return block(Space.of(a), Space.of(b), None)

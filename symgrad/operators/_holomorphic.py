@@ -1,0 +1,56 @@
+"""Complex derivatives exist for holomorphic functions only: what else is on the way is refused."""
+
+from collections.abc import Sequence
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _walk
+from ..errors import DtypeError
+
+# From complex to complex, and not holomorphic: they conjugate, or divide by a modulus.
+_CONJUGATING = frozenset({
+    "Cholesky", "CholeskyGrad", "Conj", "ConjugateTranspose", "Qr", "SelfAdjointEigV2", "Svd",
+})  # fmt: skip
+# Attributes by which an op conjugates one of its operands, and that operand's number.
+_ADJOINTS = {"adj_x": 0, "adj_y": 1, "adjoint": 0, "adjoint_a": 0, "adjoint_b": 1}
+
+
+def check_holomorphic(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input]) -> None:
+    """Raise DtypeError if ys are not holomorphic functions of complex xs, or mix real and complex."""
+    for y in ys:
+        for x in xs:
+            if x.dtype.is_complex != y.dtype.is_complex:
+                raise DtypeError(
+                    f"{y.name} is {y.dtype.base_dtype.name} and {x.label} is {x.dtype.name}: such a function has no "
+                    f"complex derivative. {_SPLIT}"
+                )
+    if any(y.dtype.is_complex for y in ys):
+        for op in between.ops:
+            cause = _cause(op, between)
+            if cause:
+                raise DtypeError(
+                    f"{ys[0].name} is no holomorphic function of {xs[0].label}: {op.type} {op.name!r} {cause}, so "
+                    f"there is no complex derivative. {_SPLIT}"
+                )
+
+
+_SPLIT = (
+    "For real derivatives, split it into real and imaginary parts: make x = tf.complex(a, b) and take the Jacobian of "
+    "[tf.math.real(y), tf.math.imag(y)] by [a, b]; Lop and Rop take complex tensors as they are"
+)
+
+
+def _cause(op: tf.Operation, between: _walk.Between) -> str:
+    """Why an op on the way is not holomorphic; empty if it is."""
+    active = between.active_inputs(op)
+    if not active:
+        return ""
+    floating = [t for t in [*(op.inputs[i] for i in active), *op.outputs] if _tensors.is_floating(t)]
+    if any(not t.dtype.is_complex for t in floating if id(t) in between.tensors or t in op.outputs):
+        return "goes between complex and real"
+    if op.type in _CONJUGATING:
+        return "conjugates"
+    for attribute, operand in _ADJOINTS.items():
+        if operand in active and attribute in op.node_def.attr and op.get_attr(attribute):
+            return f"conjugates its input {operand}"
+    return ""

@@ -1,0 +1,141 @@
+"""Linear maps to be tabulated: what a unit vector is, and what becomes of it. Rows pull back, columns push forward."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _vjp
+
+# How many: a number if it is known.
+Count: TypeAlias = int | tf.Tensor
+
+
+@dataclass(frozen=True)
+class Space:
+    """The shape and dtype of the vectors on one side of a linear map.
+
+    Attributes:
+      dtype: of the elements.
+      static: the shape as far as it is known.
+      shape: the shape as an int32 tensor, a constant if it is known.
+    """
+
+    dtype: tf.DType
+    static: tf.TensorShape
+    shape: tf.Tensor
+
+    @classmethod
+    def of(cls, like: "tf.Tensor | _tensors.Input") -> "Space":
+        """The space that the values of a tensor or of an x belong to."""
+        static = tf.TensorShape(like.shape)
+        if static.is_fully_defined():
+            shape = tf.constant(static.as_list(), tf.int32)
+        else:
+            shape = tf.shape(like.value() if isinstance(like, _tensors.Input) else like)
+        return cls(like.dtype.base_dtype, static, shape)
+
+    @property
+    def size(self) -> Count:
+        """How many elements a vector has: a number if it is known."""
+        known = self.static.num_elements()
+        return tf.reduce_prod(self.shape) if known is None else known
+
+    def zeros(self, leading: Count | None = None) -> tf.Tensor:
+        """A zero vector, or that many of them."""
+        static = self.static if leading is None else stacked(leading, self.static)
+        shape = self.shape if leading is None else tf.concat([[leading], self.shape], 0)
+        zeros = tf.zeros(static if static.is_fully_defined() else shape, self.dtype)
+        zeros.set_shape(static)
+        return zeros
+
+
+def stacked(count: Count, static: tf.TensorShape) -> tf.TensorShape:
+    """The static shape of `count` vectors of the static shape `static`."""
+    return tf.TensorShape([count if isinstance(count, int) else None]).concatenate(static)
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """A linear map that is applied to the `count` vectors of a basis.
+
+    Attributes:
+      count: how many vectors the basis has: a number if it is known.
+      seeds: from an int32 vector of indices to those vectors of the basis, stacked.
+      apply: from one vector of the basis to the results, None for a result that no path leads to.
+      targets: what the results look like.
+    """
+
+    count: Count
+    seeds: Callable[[tf.Tensor], tf.Tensor]
+    apply: Callable[[tf.Tensor], list["tf.Tensor | None"]]
+    targets: Sequence[Space]
+
+
+def unit_vectors(space: Space) -> Callable[[tf.Tensor], tf.Tensor]:
+    """From indices to the unit vectors of `space` with these indices; an index past the end gives zeros."""
+
+    def seeds(indices: tf.Tensor) -> tf.Tensor:
+        vectors = tf.one_hot(indices, space.size, dtype=space.dtype)
+        shape = tf.concat([tf.shape(indices), space.shape], 0)
+        return _reshaped(vectors, shape, indices.shape.concatenate(space.static))
+
+    return seeds
+
+
+def units_for_all_examples(space: Space) -> tuple[Count, Callable[[tf.Tensor], tf.Tensor]]:
+    """For a space of batches [B, ...]: the size of one example, and from indices to unit vectors repeated B times."""
+    example = Space(space.dtype, space.static[1:], space.shape[1:])
+
+    def seeds(indices: tf.Tensor) -> tf.Tensor:
+        vectors = tf.one_hot(indices, example.size, dtype=space.dtype)
+        repeated = tf.tile(vectors[:, tf.newaxis], tf.stack([1, space.shape[0], 1]))
+        shape = tf.concat([tf.shape(indices), space.shape], 0)
+        return _reshaped(repeated, shape, indices.shape.concatenate(space.static))
+
+    return example.size, seeds
+
+
+def _reshaped(tensor: tf.Tensor, shape: tf.Tensor, static: tf.TensorShape) -> tf.Tensor:
+    result = tf.reshape(tensor, static if static.is_fully_defined() else shape)
+    result.set_shape(static)
+    return result
+
+
+class Rows:
+    """Unit vectors of one y, pulled back to all xs: the rows of the Jacobian (for complex y their conjugates are)."""
+
+    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
+        self._pullback = _vjp.Pullback(ys, [x.tensor for x in xs], stop=stop)
+        self._ys, self.xs = list(ys), [Space.of(x) for x in xs]
+
+    def of(self, k: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]]:
+        """From a cotangent of y number k to the derivatives by all xs."""
+
+        def pull(cotangent: tf.Tensor) -> list["tf.Tensor | None"]:
+            found = self._pullback([cotangent if i == k else None for i in range(len(self._ys))])
+            return [None if g is None else tf.math.conj(g) for g in found]
+
+        return pull
+
+
+class Columns:
+    """Unit vectors of one x, pushed forward to all ys: the columns of the Jacobian.
+
+    By two reverse passes: g(u) = J^T u is built once, outside of any loop, and each column is one more pass through it.
+    The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
+    """
+
+    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
+        self._dummies = [tf.ones_like(y, name="dummy") for y in ys]
+        self._pulled = _vjp.vjp(ys, [x.tensor for x in xs], self._dummies, stop=stop)
+        self.ys = [Space.of(y) for y in ys]
+
+    def of(self, i: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]] | None:
+        """From a tangent of x number i to the derivatives of all ys; None if no y depends on it."""
+        pulled = self._pulled[i]
+        if pulled is None:
+            return None
+        push = _vjp.Pullback([pulled], self._dummies)
+        return lambda tangent: push([tangent])

@@ -1,0 +1,130 @@
+"""Many vectors through one linear map at once: TensorFlow's vectoriser (pfor), and a trial whether it converts."""
+
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _tf
+from ..errors import SymgradError
+from ._maps import LinearMap, stacked
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What building a map in a scratch graph tells.
+
+    Attributes:
+      present: for each target, whether a path leads to it.
+      reason: why the map does not vectorise; empty if it does.
+      bytes_per_vector: size of all tensors that depend on one seed, as far as their shapes are known.
+      bytes_per_unknown: the same of those with unknown dimensions, for each unit of the product of these.
+    """
+
+    present: list[bool]
+    reason: str
+    bytes_per_vector: int
+    bytes_per_unknown: int
+
+
+def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
+    """Build `linear` in a scratch graph, where nothing is left behind, and see whether it vectorises.
+
+    Raises:
+      SymgradError: what building the map itself raises.
+    """
+    scratch = _tf.FuncGraph("trial")
+    with scratch.as_default():
+        traced: list = []
+        seeds = linear.seeds(tf.range(2))
+
+        def one(j):
+            seed = tf.gather(seeds, j)
+            traced.append((seed, linear.apply(seed)))
+            return _present(traced[0][1])
+
+        reason = ""
+        if vectorise:
+            reason = _refusal(one, traced)
+        else:
+            one(tf.constant(0))
+        seed, results = traced[0]
+        return Trial([r is not None for r in results], reason, *_bytes_after(seed, scratch))
+
+
+def _refusal(one, traced) -> str:
+    """Why pfor does not convert the function `one`; empty if it does."""
+    try:
+        with _without_dumps():
+            _tf.pfor(one, 2, fallback_to_while_loop=False)
+    except SymgradError:
+        raise
+    except Exception as error:
+        if not traced:
+            raise
+        return str(error).strip().splitlines()[0]
+    return ""
+
+
+@contextlib.contextmanager
+def _without_dumps() -> Iterator[None]:
+    """Keep pfor from printing the whole op and its history before it raises."""
+    logger = logging.getLogger("tensorflow")
+
+    def other(record):
+        return record.filename != "pfor.py"
+
+    logger.addFilter(other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(other)
+
+
+def vectorised(linear: LinearMap, indices: tf.Tensor, present: Sequence[bool]) -> list[tf.Tensor]:
+    """The results that are present, for the basis vectors with these indices, stacked."""
+    seeds = linear.seeds(indices)
+    count = indices.shape[0] if indices.shape[0] is not None else tf.size(indices)
+    blocks = _tf.pfor(lambda j: _present(linear.apply(tf.gather(seeds, j))), count, fallback_to_while_loop=False)
+    for block, target in zip(blocks, _chosen(linear.targets, present)):
+        block.set_shape(stacked(indices.shape[0], target.static))
+    return blocks
+
+
+def single(linear: LinearMap, index: tf.Tensor, present: Sequence[bool]) -> list[tf.Tensor]:
+    """The results that are present, for one basis vector."""
+    found = linear.apply(tf.squeeze(linear.seeds(index[tf.newaxis]), 0))
+    results = [t.zeros() if r is None else r for r, t in zip(found, linear.targets)]
+    return _chosen(results, present)
+
+
+def _chosen(items: Sequence, present: Sequence[bool]) -> list:
+    return [item for item, p in zip(items, present) if p]
+
+
+def _present(results: Sequence) -> list:
+    return [r for r in results if r is not None]
+
+
+def _bytes_after(seed: tf.Tensor, graph: tf.Graph) -> tuple[int, int]:
+    """The bytes of the tensors that depend on `seed`: known ones, and those of one unit of unknown dimensions."""
+    reached = {id(seed)}
+    known = seed.shape.num_elements() or 0
+    total, unknown = known * seed.dtype.size, 0
+    for op in graph.get_operations():
+        if not any(id(t) in reached for t in op.inputs):
+            continue
+        for t in op.outputs:
+            reached.add(id(t))
+            if not _tensors.is_floating(t) or t.shape.rank is None:
+                continue
+            elements = 1
+            for d in t.shape:
+                elements *= 1 if d is None else int(d)
+            if t.shape.is_fully_defined():
+                total += elements * t.dtype.size
+            else:
+                unknown += elements * t.dtype.size
+    return total, unknown

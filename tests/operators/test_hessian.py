@@ -1,0 +1,165 @@
+"""Hessians and products with them, against central differences of the gradient and dense algebra."""
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+from cases import CASES
+
+import symgrad
+from symgrad.errors import DisconnectedError, MissingRuleError, ShapeError
+from symgrad.testing import numeric_jacobian
+
+pytestmark = pytest.mark.core
+
+# Central differences of step 6e-6 leave some 1e-10 of smooth functions of size one; the cases go up to a hundred.
+TOLERANCE = 1e-6
+# Rounding of sums in float64.
+ROUNDING = 1e-12
+
+
+def close(got, want, tolerance=TOLERANCE):
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * max(1, np.max(np.abs(want), initial=0)))
+
+
+def scalar(ys):
+    """A scalar function of all ys that is not linear in any: sum of sin(y) over their elements."""
+    return tf.add_n([tf.reduce_sum(tf.sin(y)) for y in tf.nest.flatten(ys)])
+
+
+def matrix(blocks, sizes):
+    """The Hessian as one matrix."""
+    return np.block([[np.reshape(b, (n, m)) for b, m in zip(row, sizes)] for row, n in zip(blocks, sizes)])
+
+
+# What these cases hold once more is in others; each takes its time to build.
+COSTLY = {"map_fn_and_scan_v2", "nested_while_v2", "function_with_a_loop_in_a_cond"}
+# Their graphs hold the second derivative back.
+HELD_BACK = {
+    "batch_norm_in_training": "tf.nn.moments puts a stop_gradient around the mean inside the variance",
+    "softmax_and_cross_entropy": "TensorFlow's second derivative of SoftmaxCrossEntropyWithLogits leaves labels out",
+}
+SMOOTH = [
+    c
+    for c in CASES
+    if not c.no_rop and not c.name.startswith("complex") and c.name not in COSTLY and c.name not in HELD_BACK
+]
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=lambda c: c.name)
+def test_symmetric_and_equal_to_differences_of_the_gradient(case, session):
+    ys, xs = case(np.random.default_rng(0))
+    session.run(tf.global_variables_initializer())
+    y, xs = scalar(ys), tf.nest.flatten(xs)
+    # An x that is fed hides the xs upstream of it from the differences: those rows are compared by symmetry alone.
+    blocks = session.run(symgrad.hessian(y, xs, block_size=1, disconnected="zero"))
+    sizes = [b.shape[: b.ndim // 2] for b in (row[i] for i, row in enumerate(blocks))]
+    whole = matrix(blocks, [int(np.prod(s)) for s in sizes])
+    close(whole, whole.T, ROUNDING)
+    if case.name == "x_upstream_of_x":
+        return
+    gradients = symgrad.Lop(y, xs, 1.0, disconnected="zero")
+    for row, want in zip(blocks, numeric_jacobian(gradients, xs, session=session)):
+        for b, w in zip(row, want):
+            assert b.shape == w.shape
+            close(b, w)
+
+
+def test_blocks_of_several_xs(session, rng):
+    a, b = tf.constant(rng.standard_normal((1, 3))), tf.constant(rng.standard_normal(2))
+    y = tf.reduce_sum(a**2) * tf.reduce_prod(b)
+    (aa, ab), (ba, bb) = session.run(symgrad.hessian(y, [a, b]))
+    va, (p, q) = session.run([a, b])
+    assert aa.shape == (1, 3, 1, 3)
+    assert ab.shape == (1, 3, 2)
+    close(aa[0, :, 0], 2 * p * q * np.eye(3), ROUNDING)
+    close(ab[0], 2 * np.outer(va, [q, p]), ROUNDING)
+    close(ba[:, 0], ab[0].T, ROUNDING)
+    close(bb, np.sum(va**2) * np.array([[0, 1], [1, 0]]), ROUNDING)
+
+
+def test_a_linear_function_has_a_hessian_of_zeros(session):
+    x, unused = tf.constant([1.0, 2.0]), tf.constant([1.0])
+    y = tf.reduce_sum(3 * x)
+    np.testing.assert_array_equal(session.run(symgrad.hessian(y, x)), np.zeros((2, 2)))
+    np.testing.assert_array_equal(session.run(symgrad.hvp(y, x, [1.0, 1.0])), [0, 0])
+    for call in (lambda **k: symgrad.hessian(y, [x, unused], **k), lambda **k: symgrad.hvp(y, [x, unused], None, **k)):
+        with pytest.raises((DisconnectedError, ShapeError)):
+            call()
+    with pytest.raises(DisconnectedError, match="no path"):
+        symgrad.hessian(y, [x, unused])
+    with pytest.raises(DisconnectedError, match="no path"):
+        symgrad.hvp(y, [x, unused], [None, None])
+    none = symgrad.hessian(y, [x, unused], disconnected="none")
+    assert [[b is None for b in row] for row in none] == [[False, True], [True, True]]
+    zero = session.run(symgrad.hessian(y, [x, unused], disconnected="zero"))
+    np.testing.assert_array_equal(zero[1][0], np.zeros((1, 2)))
+    assert symgrad.hvp(y, [x, unused], [[1.0, 2.0], None], disconnected="none")[1] is None
+
+
+@pytest.mark.parametrize("size", [1, 2, None])
+def test_unknown_shapes(session, size):
+    x = tf.placeholder(tf.float64, [None, 2])
+    h = symgrad.hessian(tf.reduce_sum(x**3), x, block_size=size)
+    assert h.shape.as_list() == [None, 2, None, 2]
+    got = session.run(h, {x: [[1, 2], [3, 4]]})
+    close(got.reshape(4, 4), np.diag([6, 12, 18, 24]), ROUNDING)
+
+
+def test_hvp_is_the_hessian_times_the_vector(session, network, rng):
+    y, x = network
+    loss = tf.reduce_sum(tf.sin(y))
+    variables = tf.global_variables()
+    xs = {"x": x, "w": variables}
+    v = tf.nest.map_structure(lambda t: rng.standard_normal(t.shape.as_list()), xs)
+    got = session.run(symgrad.hvp(loss, xs, v))
+    blocks = session.run(symgrad.hessian(loss, xs))
+    flat = tf.nest.flatten(v)
+    for row, g in zip((blocks[k] for k in ("x",)), [got["x"]]):
+        want = sum(np.tensordot(b, u, u.ndim) for b, u in zip(tf.nest.flatten(row), flat))
+        close(g, want, ROUNDING)
+    want = sum(np.tensordot(b, u, u.ndim) for b, u in zip(tf.nest.flatten(blocks["w"][1]), flat))
+    close(got["w"][1], want, ROUNDING)
+
+
+def test_ggnvp_is_jt_h_j(session, network, rng):
+    y, x = network
+    w = tf.global_variables()[1]
+    loss = tf.reduce_sum(tf.exp(y)) + tf.reduce_prod(y)
+    v = [rng.standard_normal((1, 4)), rng.standard_normal((6, 5))]
+    got = session.run(symgrad.ggnvp(loss, y, [x, w], v))
+    jx, jw = session.run(symgrad.jacobian(y, [x, w]))
+    j = np.concatenate([jx.reshape(7, 4), jw.reshape(7, 30)], 1)
+    h = session.run(symgrad.hessian(loss, y)).reshape(7, 7)
+    want = j.T @ h @ j @ np.concatenate([u.ravel() for u in v])
+    close(np.concatenate([g.ravel() for g in got]), want, ROUNDING)
+
+
+def test_ggnvp_of_an_output_in_which_the_loss_is_linear_is_zero(session):
+    x = tf.constant([1.0, 2.0])
+    y = x**2
+    np.testing.assert_array_equal(session.run(symgrad.ggnvp(tf.reduce_sum(y), y, x, [1.0, 1.0])), [0, 0])
+    with pytest.raises(DisconnectedError):
+        symgrad.ggnvp(tf.reduce_sum(y), y, tf.constant([1.0]), [1.0])
+
+
+def test_holomorphic_second_derivative(session):
+    z = tf.constant([1 + 2j, 3 - 1j])
+    y = tf.reduce_sum(z**3)
+    want = np.diag([6 + 12j, 18 - 6j])
+    np.testing.assert_allclose(session.run(symgrad.hessian(y, z)), want, rtol=1e-14)
+    np.testing.assert_allclose(session.run(symgrad.hvp(y, z, [1j, 1])), [-12 + 6j, 18 - 6j], rtol=1e-14)
+
+
+def test_y_must_be_a_scalar():
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        for call in (lambda: symgrad.hessian(x, x), lambda: symgrad.hvp(x, x, x), lambda: symgrad.ggnvp(x, x, x, x)):
+            with pytest.raises(ShapeError, match="one scalar"):
+                call()
+
+
+def test_a_missing_second_derivative_is_named():
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        with pytest.raises(MissingRuleError, match="SoftsignGrad"):
+            symgrad.hessian(tf.reduce_sum(tf.nn.softsign(x)), x)

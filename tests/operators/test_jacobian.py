@@ -1,0 +1,232 @@
+"""Jacobians: every mode and block size equal to central differences, in graphs that differ."""
+
+import collections
+import logging
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+from cases import CASES
+
+import symgrad
+from symgrad.errors import DisconnectedError, DtypeError, ShapeError
+from symgrad.testing import numeric_jacobian
+
+pytestmark = pytest.mark.core
+
+# Central differences of step 6e-6 leave some 1e-10 of smooth functions of size one; the cases go up to a hundred.
+TOLERANCE = 1e-6
+# Different orders of the same float64 sums.
+ROUNDING = 1e-12
+
+SETTINGS = [(mode, size) for mode in ("rows", "columns") for size in (1, 2, None)]
+
+# Of the elementwise and linear-algebra cases a few: to the vectoriser they are all alike.
+CHOSEN = [
+    "where", "several_ys_and_xs", "x_upstream_of_x", "x_is_y", "norms", "cumulative", "gather_axis_1_and_nd",
+    "top_k_and_sort", "conv2d", "conv2d_transpose_and_depthwise", "max_and_average_pool", "batch_norm_in_training",
+    "unknown_shapes", "unknown_rank", "zero_size", "resource_and_reference_variables", "embedding_of_a_variable",
+    "complex_fft", "real_of_complex", "cond_v1", "cond_v2", "function_call", "switch_case",
+]  # fmt: skip
+
+
+def close(got, want, tolerance=TOLERANCE):
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * max(1, np.max(np.abs(want), initial=0)))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.name in CHOSEN], ids=lambda c: c.name)
+def test_every_setting_equals_central_differences(case, session):
+    ys, xs = case(np.random.default_rng(0))
+    session.run(tf.global_variables_initializer())
+    want = tf.nest.flatten(numeric_jacobian(ys, xs, session=session))
+    built = {s: symgrad.jacobian(ys, xs, mode=s[0], block_size=s[1], disconnected="zero") for s in SETTINGS}
+    for setting, got in session.run({s: tf.nest.flatten(j) for s, j in built.items()}).items():
+        for g, w in zip(got, want, strict=True):
+            assert g.shape == w.shape, setting
+            close(g, w)
+
+
+def test_every_setting_gives_the_same_numbers_by_another_graph(session, network):
+    y, x = network
+    graph = tf.get_default_graph()
+    found, added = {}, {}
+    for mode in ("rows", "columns", "auto"):
+        for size in (1, 2, 3, 4, 7, 100, None):
+            before = len(graph.get_operations())
+            found[mode, size] = symgrad.jacobian(y, x, mode=mode, block_size=size)
+            added[mode, size] = collections.Counter(op.type for op in graph.get_operations()[before:])
+    values = session.run(found)
+    for value in values.values():
+        close(value, values["rows", 1], ROUNDING)
+    loops = {setting: types["While"] + types["StatelessWhile"] for setting, types in added.items()}
+    assert loops["rows", 1] == loops["rows", 2] == loops["rows", 4] == loops["columns", 1] == loops["columns", 3] == 1
+    assert loops["rows", 7] == loops["rows", None] == loops["columns", 4] == loops["columns", None] == 0
+    assert added["rows", None] != added["columns", None]
+    assert added["auto", None] == added["columns", None]  # 4 columns, 7 rows
+
+
+def test_a_small_budget_makes_blocks_that_are_written_in_place(session, network):
+    y, x = network
+    whole = symgrad.jacobian(y, x, mode="rows")
+    before = len(tf.get_default_graph().get_operations())
+    with symgrad.operators.limits(block_bytes=200):
+        blocks = symgrad.jacobian(y, x, mode="rows")
+        odd = symgrad.jacobian(y, x, mode="columns", block_size=3)  # the last block overlaps the first
+    types = {op.type for op in tf.get_default_graph().get_operations()[before:]}
+    assert types & {"While", "StatelessWhile"}
+    assert "Empty" in types
+    a, b, c = session.run([whole, blocks, odd])
+    close(b, a, ROUNDING)
+    close(c, a, ROUNDING)
+
+
+def test_a_jacobian_in_a_loop_can_be_differentiated(session, rng):
+    x = tf.constant(rng.standard_normal(3))
+    norm = tf.reduce_sum(symgrad.jacobian(x**2, x, block_size=1) ** 2)  # sum of (2 x)^2
+    close(session.run(symgrad.Lop(norm, x, 1.0)), session.run(8 * x), ROUNDING)
+
+
+def test_through_a_loop(session):
+    ys, xs = next(c for c in CASES if c.name == "while_loop_v2")(np.random.default_rng(0))
+    want = numeric_jacobian(ys, xs, session=session)
+    for mode, size in (("rows", 1), ("rows", None), ("columns", 2)):
+        close(session.run(symgrad.jacobian(ys, xs, mode=mode, block_size=size)), want)
+
+
+def test_known_static_shapes_stay_known(session):
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = tf.reduce_sum(tf.sin(x), 0)
+    for mode, size in SETTINGS:
+        assert symgrad.jacobian(y, x, mode=mode, block_size=size).shape.as_list() == [3, None, 3]
+
+
+def test_empty_at_run_time(session):
+    x = tf.placeholder(tf.float32, [None])
+    for mode, size in SETTINGS:
+        assert session.run(symgrad.jacobian(x**2, x, mode=mode, block_size=size), {x: []}).shape == (0, 0)
+
+
+def test_one_dropout_mask_for_all_rows_and_columns(session):
+    x = tf.ones([200], tf.float64)
+    mask = tf.cast(tf.random.uniform([200]) > 0.5, tf.float64)
+    for mode, size in SETTINGS:
+        drawn, got = session.run([mask, symgrad.jacobian(x * mask, x, mode=mode, block_size=size)])
+        np.testing.assert_array_equal(got, np.diag(drawn))
+
+
+def test_py_func_goes_one_row_at_a_time(session, rng):
+    def gradient(op, dy):
+        return tf.py_func(lambda v, d: 3 * v**2 * d, [op.inputs[0], dy], tf.float64)
+
+    tf.RegisterGradient("SymgradTestCube")(gradient)
+    x = tf.constant(rng.standard_normal(3))
+    with tf.get_default_graph().gradient_override_map({"PyFunc": "SymgradTestCube"}):
+        y = tf.py_func(lambda v: v**3, [x], tf.float64)
+    y.set_shape([3])
+    close(session.run(symgrad.jacobian(y, x, mode="rows")), np.diag(3 * session.run(x) ** 2), ROUNDING)
+
+
+def test_what_does_not_vectorise_is_named_in_the_log(session, caplog):
+    x = tf.constant([[1.0, 3.0, 2.0]])
+    with caplog.at_level(logging.INFO, logger="symgrad"):
+        symgrad.jacobian(tf.nn.top_k(x, 2).values, x, mode="rows")
+    (record,) = caplog.records
+    assert "one vector at a time" in record.message
+    assert "ScatterNd" in record.message
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+def test_a_block_off_the_diagonal_is_zero(session, mode):
+    a, b = tf.constant([1.0, 2.0]), tf.constant([[3.0]])
+    got = session.run(symgrad.jacobian({"f": a**2, "g": b**3}, [a, b], mode=mode))
+    np.testing.assert_array_equal(got["f"][0], [[2, 0], [0, 4]])
+    np.testing.assert_array_equal(got["f"][1], np.zeros((2, 1, 1)))
+    np.testing.assert_array_equal(got["g"][0], np.zeros((1, 1, 2)))
+    np.testing.assert_array_equal(got["g"][1], [[[[27]]]])
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+def test_disconnected(session, mode):
+    a, b = tf.constant([1.0, 2.0]), tf.constant([3.0])
+    for ys, xs in (([a**2], [a, b]), ([a**2, tf.identity(b)], [a])):
+        with pytest.raises(DisconnectedError, match="no path"):
+            symgrad.jacobian(ys, xs, mode=mode)
+    assert symgrad.jacobian([a**2], [a, b], mode=mode, disconnected="none")[0][1] is None
+    zero = symgrad.jacobian([a**2], [a, b], mode=mode, disconnected="zero")[0][1]
+    np.testing.assert_array_equal(session.run(zero), np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+def test_stop_gradients(session, mode):
+    x = tf.constant([2.0, 3.0])
+    h = x * 1.0
+    got = symgrad.jacobian(h * x, x, stop_gradients=h, mode=mode)
+    np.testing.assert_array_equal(session.run(got), [[2, 0], [0, 3]])
+
+
+def test_a_result_too_large_is_refused_with_its_size():
+    with tf.Graph().as_default():
+        x = tf.zeros([100_000])
+        with pytest.raises(ShapeError, match=r"38,147 MiB of float32; the limit is 4,096 MiB.*jacobian_blocks"):
+            symgrad.jacobian(tf.sin(x), x)
+        small = x[:20]
+        with symgrad.operators.limits(result_bytes=1000), pytest.raises(ShapeError, match="limits"):
+            symgrad.jacobian(tf.sin(small), small)
+    with pytest.raises(ValueError, match="block_bytes=0"), symgrad.operators.limits(block_bytes=0):
+        pass
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+def test_holomorphic(session, mode):
+    z = tf.constant([1 + 2j, 3 - 1j])
+    got = session.run(symgrad.jacobian(z**2, z, mode=mode))
+    np.testing.assert_allclose(got, np.diag([2 + 4j, 6 - 2j]), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("function", "cause"),
+    [
+        (tf.math.conj, "conjugates"),
+        (lambda z: tf.complex(tf.abs(z), tf.abs(z)), "between complex and real"),
+        (lambda z: tf.matmul(z, z, adjoint_b=True), "conjugates"),
+        (tf.abs, "no complex derivative"),
+    ],
+)
+def test_what_is_not_holomorphic_is_refused(function, cause):
+    with tf.Graph().as_default():
+        z = tf.constant([[1 + 2j, 3 - 1j]])
+        with pytest.raises(DtypeError, match=f"{cause}.*[Ss]plit"):
+            symgrad.jacobian(function(z), z)
+
+
+def test_half_precision(session):
+    for dtype in (tf.float16, tf.bfloat16):
+        x = tf.constant([1.0, 2.0], dtype)
+        for mode, size in SETTINGS:
+            got = session.run(tf.cast(symgrad.jacobian(x**2, x, mode=mode, block_size=size), tf.float32))
+            np.testing.assert_array_equal(got, [[2, 0], [0, 4]])
+
+
+def test_bad_arguments(session):
+    x = tf.constant([1.0])
+    for size in (0, -1, 2.5, True):
+        with pytest.raises(ShapeError, match="block_size"):
+            symgrad.jacobian(x * 2, x, block_size=size)
+    with pytest.raises(ValueError, match="mode='sideways'"):
+        symgrad.jacobian(x * 2, x, mode="sideways")
+
+
+def test_inside_a_function(rng):
+    start = rng.standard_normal(3)
+
+    @tf.function
+    def f(x):
+        return [
+            symgrad.jacobian(tf.sin(x) * x[0], x, mode=m, block_size=b) for m, b in (("rows", 2), ("columns", None))
+        ]
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        want = np.diag(np.cos(start) * start[0])
+        want[:, 0] += np.sin(start)
+        for got in session.run(f(tf.constant(start))):
+            close(got, want, ROUNDING)
