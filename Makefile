@@ -1,7 +1,7 @@
 # Plain `make` prints the targets. Each of them first makes the environment that it needs, inside this folder.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-oldest lint docs wheel clean
+.PHONY: help setup demo test test-oldest fuzz lint docs wheel clean
 
 VENV := .venv
 OLDEST := .venv-oldest
@@ -30,6 +30,9 @@ test: setup ## run the whole test suite
 
 test-oldest: $(OLDEST)/.installed ## run the tests marked core on TensorFlow 2.15 and NumPy 1
 	$(OLDEST)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
+
+fuzz: setup ## read 10,000 damaged graph files: an error or a graph, never a crash
+	SYMGRAD_FUZZ=10000 $(VENV)/bin/python -m pytest tests/graph/test_malformed.py
 
 lint: setup ## check style (ruff), types (mypy) and layers (import-linter)
 	$(VENV)/bin/python -m ruff check .

@@ -12,8 +12,10 @@ import typer
 
 from .. import __version__
 from ._demo import demo
+from ._inspect import inspect
+from ._render import render
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo,)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, inspect, render)
 
 app = typer.Typer(
     help="Derivatives of TensorFlow graphs: look at them, check them, explain them.",

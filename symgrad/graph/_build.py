@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import networkx
 
 
-def build(source: Any, *, ys: Any = None, xs: Any = None) -> "networkx.MultiDiGraph":
+def build(
+    source: Any, *, ys: Any = None, xs: Any = None, tags: "str | list[str] | None" = None
+) -> "networkx.MultiDiGraph":
     """Read a graph as a networkx graph whose nodes know their role and their forward op.
 
     Args:
@@ -25,6 +27,7 @@ def build(source: Any, *, ys: Any = None, xs: Any = None) -> "networkx.MultiDiGr
       ys, xs: names of ops, ops or tensors, one or a list. With either, only the ops on the way from xs to ys are kept
         (every way into ys, or out of xs, where one is left out), with their gradients and the variables and constants
         they read.
+      tags: tag or tags of the MetaGraph to take from a SavedModel; None takes the only one, or `serve`.
 
     Returns:
       A `networkx.MultiDiGraph`. A node is an op, keyed by its name, with the attributes
@@ -59,14 +62,14 @@ def build(source: Any, *, ys: Any = None, xs: Any = None) -> "networkx.MultiDiGr
     from ._query import neighbourhood
 
     with _collector_paused():
-        graph = _as_networkx(_core(source))
+        graph = _as_networkx(_core(source, tags))
     graph.graph["source"] = source
     if ys is None and xs is None:
         return graph
     return neighbourhood(graph, ys, xs)
 
 
-def _core(source: Any) -> Core:
+def _core(source: Any, tags: str | list[str] | None) -> Core:
     import tensorflow.compat.v1 as tf
 
     if isinstance(source, tf.Graph):
@@ -76,7 +79,7 @@ def _core(source: Any) -> Core:
     if isinstance(source, tf.GraphDef):
         return from_graph_def(source, _files.wiring(source.node, "the GraphDef"))
     if isinstance(source, (str, bytes, os.PathLike)):
-        file = _files.read(source)
+        file = _files.read(source, tags=tags)
         return from_graph_def(file.graph_def, file.wiring)
     raise LoadError(
         f"expected a tf.Graph, a FuncGraph, a GraphDef, a path or bytes, got {type(source).__name__}; "
