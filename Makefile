@@ -46,5 +46,12 @@ docs: setup ## build the documentation into docs/_build; warnings are errors
 wheel: setup ## build the wheel and import symgrad from it, outside this folder
 	bash scripts/check_wheel.sh $(VENV)/bin/python
 
+$(VENV)/.bench: $(VENV)/.installed
+	$(VENV)/bin/python -m pip install -qq --editable ".[bench]"
+	touch $@
+
+bench: $(VENV)/.bench ## measure speed and memory beside the peers; takes minutes
+	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(VENV)/bin/python $$script; done
+
 clean: ## remove the environments and everything that was built
 	rm -rf $(VENV) $(OLDEST) build dist docs/_build symgrad.egg-info symgrad-demo
