@@ -32,7 +32,7 @@ def transformed(optimizer: Any, pairs: Pairs) -> tuple[Pairs, tf.Tensor | None]:
         with tf.name_scope(None, f"{optimizer._name}_transforms"):
             pairs, when = run_chain(optimizer.transforms, pairs)
     variables = [var for _, var in pairs]
-    with tf.init_scope():
+    with tf.init_scope(), branches_that_know_references():
         optimizer._create_state(variables)
         optimizer._create_slots(variables)
         for link in links(optimizer):
@@ -55,6 +55,7 @@ def _step(optimizer: Any, pairs: Pairs, global_step: Any, scope: str | None) -> 
         updates = [_update(optimizer, grad, var) for grad, var in pairs]
     with _after(updates):
         updates += [op for link in links(optimizer) for op in link.after(variables)]
+    with _after(updates):
         updates += advance(optimizer)
     if global_step is None:
         return optimizer._finish(present(updates), scope)
@@ -64,7 +65,7 @@ def _step(optimizer: Any, pairs: Pairs, global_step: Any, scope: str | None) -> 
 
 def _after(ops: list[Any]) -> Any:
     """What is built inside runs after these ops and gradients."""
-    return tf.control_dependencies([op.op if isinstance(op, tf.IndexedSlices) else op for op in present(ops)])
+    return tf.control_dependencies([op.values if isinstance(op, tf.IndexedSlices) else op for op in present(ops)])
 
 
 def _update(optimizer: Any, grad: Any, var: Any) -> Any:
@@ -85,7 +86,8 @@ def advance(optimizer: Any) -> list[Any]:
             ops.append(assign(variable, new, use_locking=optimizer._use_locking))
     counter = optimizer._counter()
     if counter is not None:
-        ops.append(counter.assign_add(1, read_value=False))
+        with _after([*ops, moment.finished]):
+            ops.append(counter.assign_add(1, read_value=False))
     return ops
 
 

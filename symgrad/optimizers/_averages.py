@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 from ..errors import OptimizerError
 from ._chain import Transform
 from ._hyper import run
-from ._variables import assign, colocated, home, present, read, start
+from ._variables import assign, colocated, home, present, read, snapshot, start
 
 __all__ = ["ema", "swa"]
 
@@ -71,8 +71,7 @@ class _Average(Transform):
 
     def _swap(self, var: Any) -> Any:
         average = self.average(var)
-        # A V1 reference variable gives a view of its memory; adding zero makes a copy.
-        values = [read(each) + tf.zeros([], var.dtype.base_dtype) for each in (var, average)]
+        values = [snapshot(var), snapshot(average)]
         with tf.control_dependencies(values):
             done = present([assign(var, values[1]), assign(average, values[0])])
         return None if tf.executing_eagerly() else tf.group(*done)

@@ -20,6 +20,9 @@ from ._variables import home, is_variable, unwrap
 
 __all__ = ["Optimizer"]
 
+# A tf.function would rewrite every function on the way (seconds); TensorFlow's own optimizers are exempt, too.
+_as_written = tf.autograph.experimental.do_not_convert
+
 
 class Optimizer(StatefulOptimizer):
     """Base of all optimizers: a subclass declares hyperparameters and slots and writes one formula, `step`.
@@ -95,6 +98,7 @@ class Optimizer(StatefulOptimizer):
 
     # ---- the three steps
 
+    @_as_written
     def minimize(
         self,
         loss: Any,
@@ -138,6 +142,7 @@ class Optimizer(StatefulOptimizer):
             raise DisconnectedError(f"no variable has a gradient, so that there is nothing to minimize:{causes}")
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 
+    @_as_written
     def compute_gradients(
         self,
         loss: Any,
@@ -161,6 +166,7 @@ class Optimizer(StatefulOptimizer):
             grad_loss=grad_loss,
         )
 
+    @_as_written
     def apply_gradients(
         self,
         grads_and_vars: Iterable,

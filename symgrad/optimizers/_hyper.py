@@ -214,7 +214,7 @@ class Cell:
 def run(session: Any, fetch: Any, feed_dict: dict | None = None) -> Any:
     """Run without the hooks of a monitored session, for which it would be a training step."""
     if hasattr(session, "run_step_fn"):
-        return session.run_step_fn(lambda context: context.session.run(fetch, feed_dict))
+        return session.run_step_fn(lambda step_context: step_context.session.run(fetch, feed_dict))
     return session.run(fetch, feed_dict)
 
 

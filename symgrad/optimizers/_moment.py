@@ -6,6 +6,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from ._variables import scalar
+
 __all__ = ["Moment", "Scalars"]
 
 
@@ -15,19 +17,26 @@ class Moment:
     Args:
       optimizer: whose hyperparameters and shared slots they are.
       shared: name to variable of the shared slots.
+
+    Attributes:
+      finished: the number of finished steps, if the step has asked for it.
     """
 
     def __init__(self, optimizer: Any, shared: dict[str, Any]):
         self.optimizer = optimizer
         self._values = {name: optimizer._hyper.tensor(name, optimizer._finished_steps) for name in optimizer._hyper}
         self._values |= {name: tf.convert_to_tensor(variable.read_value()) for name, variable in shared.items()}
+        self.finished: tf.Tensor | None = None
         self._cast: dict[tuple[str, tf.DType], tf.Tensor] = {}
 
     def scalar(self, name: str, dtype: tf.DType) -> tf.Tensor:
         """One of them, cast once for all variables of a dtype."""
         if (name, dtype) not in self._cast:
             if name == "t":
-                value = self.optimizer._finished_steps() + 1
+                # One read serves all, and the counter moves on after it.
+                if self.finished is None:
+                    self.finished = self.optimizer._finished_steps()
+                value = self.finished + 1
             elif name in self._values:
                 value = self._values[name]
             else:
@@ -62,6 +71,6 @@ class Scalars:
         value = self._moment.scalar(name, self._dtype)
         multiplier = self._moment.optimizer._multipliers.get(name)
         if multiplier is not None and self.variable is not None:
-            value = value * tf.cast(multiplier(self.variable), self._dtype)
+            value = value * scalar(multiplier(self.variable), self._dtype)
         self.__dict__[name] = value
         return value

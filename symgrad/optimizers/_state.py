@@ -51,8 +51,7 @@ class StatefulOptimizer(tf.train.Optimizer):
         self._check_options(options)
         self._hyper = Hyperparameters(self._name, hypers, values)
         self._shared = declared(type(self), shared_slot)
-        self._multipliers = dict(multipliers or {})
-        self._named((), self._multipliers, list(hypers), [])
+        self._multipliers = self._named((), dict(multipliers or {}), list(hypers), [])
         self._built_in: set[Any] = set()
         self._moment: Any = None
         self.lazy = self.default_lazy if lazy is None else lazy

@@ -16,7 +16,7 @@ from ..errors import OptimizerError
 from ._chain import Transform
 from ._check import Pairs
 from ._hyper import is_number
-from ._variables import assign, colocated, read
+from ._variables import assign, colocated, read, scalar
 
 __all__ = [
     "add_noise",
@@ -76,14 +76,14 @@ def clip_by_value(low: float, high: float) -> _Pairwise:
     if is_number(low) and is_number(high) and not low <= high:
         raise OptimizerError(f"clip_by_value: low is {low} and high is {high}; wanted low <= high")
     return _each(
-        "clip_by_value", lambda grad: tf.clip_by_value(grad, tf.cast(low, grad.dtype), tf.cast(high, grad.dtype))
+        "clip_by_value", lambda grad: tf.clip_by_value(grad, scalar(low, grad.dtype), scalar(high, grad.dtype))
     )
 
 
 def clip_by_norm(norm: float) -> _Pairwise:
     """Every gradient shortened to the Euclidean length `norm` where it is longer: g * min(1, norm / |g|)."""
     _positive("clip_by_norm", norm=norm)
-    return _each("clip_by_norm", lambda grad: tf.clip_by_norm(grad, tf.cast(norm, grad.dtype)))
+    return _each("clip_by_norm", lambda grad: tf.clip_by_norm(grad, scalar(norm, grad.dtype)))
 
 
 def clip_by_global_norm(norm: float) -> _Pairwise:
@@ -101,8 +101,8 @@ def clip_by_global_norm(norm: float) -> _Pairwise:
         # Each dtype's own sum would overflow in float16; float32 holds the squares of all.
         squares = [tf.reduce_sum(tf.square(_wide(values_of(grad)))) for grad in grads]
         total = tf.sqrt(tf.add_n([tf.cast(square, tf.float64) for square in squares]))
-        factor = tf.cast(norm, tf.float64) / tf.maximum(total, tf.cast(norm, tf.float64))
-        factor = tf.where(tf.math.is_finite(total), factor, tf.fill(tf.shape(total), tf.cast(float("nan"), tf.float64)))
+        factor = scalar(norm, tf.float64) / tf.maximum(total, scalar(norm, tf.float64))
+        factor = tf.where(tf.math.is_finite(total), factor, tf.constant(float("nan"), tf.float64))
         scaled = [_on_values(lambda values: values * tf.cast(factor, values.dtype), grad) for grad in grads]
         return [(grad, var) for grad, (_, var) in zip(scaled, pairs)]
 
@@ -160,7 +160,7 @@ def l2_decay(rate: float, when: Callable[[Any], bool] | None = None) -> _Pairwis
     def decayed(grad: Any, var: Any) -> Any:
         if when is not None and not when(var):
             return grad
-        return tf.convert_to_tensor(grad) + tf.cast(rate, grad.dtype) * read(var)
+        return tf.convert_to_tensor(grad) + scalar(rate, grad.dtype) * read(var)
 
     def transform(pairs: Pairs) -> Pairs:
         return [(decayed(grad, var), var) for grad, var in pairs]
@@ -191,7 +191,7 @@ class decoupled_decay(Transform):
         for var in variables:
             if self._when is None or self._when(var):
                 with colocated(var):
-                    factor = 1 - self.optimizer._scalars(var).learning_rate * tf.cast(self._rate, var.dtype.base_dtype)
+                    factor = 1 - self.optimizer._scalars(var).learning_rate * scalar(self._rate, var.dtype.base_dtype)
                     ops.append(assign(var, read(var) * factor, use_locking=self.optimizer._use_locking))
         return ops
 
@@ -216,7 +216,7 @@ class add_noise(Transform):
 
     def __call__(self, pairs: Pairs) -> Pairs:
         """The gradients with noise."""
-        stddev = tf.cast(self._stddev, tf.float32)
+        stddev = scalar(self._stddev, tf.float32)
         if self._decay:
             stddev *= tf.pow(1.0 + tf.cast(self.optimizer._finished_steps(), tf.float32), -self._decay / 2)
         return [(_on_values(self._noisy(stddev, i), grad), var) for i, (grad, var) in enumerate(pairs)]

@@ -21,8 +21,10 @@ __all__ = [
     "present",
     "read",
     "reference",
+    "scalar",
     "scatter_add",
     "scatter_update",
+    "snapshot",
     "start",
     "unwrap",
 ]
@@ -58,6 +60,17 @@ def reference(var: Any) -> Any:
 def read(var: Any) -> tf.Tensor:
     """A fresh read of the variable; it waits for the control dependencies around the call."""
     return var.read_value()
+
+
+def snapshot(var: Any) -> tf.Tensor:
+    """The variable's value of now, which later writes do not change."""
+    # Reading a V1 reference variable gives a view of its memory.
+    return var.read_value() if is_resource(var) else tf.raw_ops.DeepCopy(x=var.read_value())
+
+
+def scalar(value: Any, dtype: tf.DType) -> tf.Tensor:
+    """A number or tensor in a dtype; tf.cast would round a Python number to float32 on the way."""
+    return tf.cast(value, dtype) if tf.is_tensor(value) else tf.constant(value, dtype)
 
 
 def assign(var: Any, value: tf.Tensor, *, use_locking: bool = False) -> Any:
