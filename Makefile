@@ -1,7 +1,7 @@
 # Plain `make` prints the targets. Each of them first makes the environment that it needs, inside this folder.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-oldest fuzz lint docs wheel clean
+.PHONY: help setup demo test test-oldest fuzz lint docs wheel bench clean
 
 VENV := .venv
 OLDEST := .venv-oldest
