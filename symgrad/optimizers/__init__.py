@@ -10,7 +10,9 @@ from ._declare import hyperparameter, option, shared_slot, slot
 from ._ftrl import Ftrl
 from ._gates import accumulate, loss_scale, skip_nonfinite
 from ._large_batch import LAMB, Lion
+from ._least_squares import ScipyLeastSquares
 from ._momentum import SGD, Momentum
+from ._scipy import ScipyOptimizer
 from ._transforms import (
     add_noise,
     centralize,
@@ -39,6 +41,8 @@ __all__ = [
     "Nadam",
     "Optimizer",
     "RMSProp",
+    "ScipyLeastSquares",
+    "ScipyOptimizer",
     "Transform",
     "accumulate",
     "add_noise",

@@ -1,0 +1,121 @@
+"""Evaluate a graph at points of a vector of variables: one session call a point, none for the same point again."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from .. import _tf
+from ..errors import OptimizerError, ShapeError
+from ._vector import Vector
+
+Feeds = Mapping[Any, Any]
+
+
+class Evaluator:
+    """The tensors of one problem, in a session, as functions of the vector.
+
+    Args:
+      vector: the variables.
+      tensors: what to evaluate at every point, by name; all of them come from one call.
+      session: the session; by default the default one.
+      feed_dict: what to feed, or a function of the number of the iteration that gives it.
+      run_kwargs: `options` and `run_metadata` for `session.run`.
+    """
+
+    def __init__(
+        self, vector: Vector, tensors: dict[str, Any], session: Any, feed_dict: Any, run_kwargs: dict[str, Any]
+    ):
+        self.vector = vector
+        self.session = session or tf.get_default_session()
+        if self.session is None:
+            raise OptimizerError(
+                "minimize needs a session, and there is no default one; call minimize(session), or call it under `with "
+                "session:`"
+            )
+        self._tensors = tensors
+        self._feed_of: Callable[[int], Feeds] = feed_dict if callable(feed_dict) else lambda step: feed_dict or {}
+        self._run_kwargs = run_kwargs
+        self._callables: dict[Any, _Callable] = {}
+        self.iteration = 0
+        self.evaluations = 0
+        self._feeds = self._feed_of(0)
+        self._at: bytes | None = None
+        self._held: bytes | None = None
+        self._values: dict[str, Any] = {}
+        self._on_evaluation: Callable[[np.ndarray, dict[str, Any]], None] = lambda x, values: None
+
+    def watch(self, on_evaluation: Callable[[np.ndarray, dict[str, Any]], None]) -> None:
+        """Call a function with the vector and the values after each evaluation."""
+        self._on_evaluation = on_evaluation
+
+    def start(self) -> np.ndarray:
+        """The vector as the variables hold it now."""
+        return self.session.run(self.vector.value)
+
+    def next_iteration(self) -> None:
+        """Go to the next feeds; what was evaluated with the last ones counts no more unless they are the same."""
+        self.iteration += 1
+        feeds = self._feed_of(self.iteration)
+        if feeds is not self._feeds:
+            self._at = None
+        self._feeds = feeds
+
+    def assign(self, x: np.ndarray) -> None:
+        """Give the variables the values in x."""
+        if self._held != x.tobytes():
+            self._held = None
+            self._run(self.vector.assign, {self.vector.given: x})
+            self._held = x.tobytes()
+
+    def __call__(self, name: str, x: np.ndarray) -> Any:
+        """The value of one of the tensors at x."""
+        x = np.asarray(x, np.float64)
+        if self._at != x.tobytes():
+            self.assign(x)
+            self._values = self._run(self._tensors, {})
+            self.evaluations += 1
+            self._at = x.tobytes()
+            self._on_evaluation(x, self._values)
+        return self._values[name]
+
+    def product(self, tensor: tf.Tensor, x: np.ndarray, extra: Feeds) -> np.ndarray:
+        """A tensor that wants more fed, such as a Hessian-vector product, at x."""
+        self.assign(np.asarray(x, np.float64))
+        return self._run(tensor, extra)
+
+    def _run(self, fetches: Any, extra: Feeds) -> Any:
+        feeds = {**self._feeds, **extra}
+        if self._run_kwargs or not isinstance(self.session, (tf.Session, tf.InteractiveSession)):
+            return self.session.run(fetches, feeds, **self._run_kwargs)
+        key = id(fetches), tuple(feeds)
+        if key not in self._callables:
+            self._callables[key] = _Callable(self.session, fetches, list(feeds))
+        return self._callables[key](feeds.values())
+
+
+class _Callable:
+    """`session.run` of fixed fetches and feeds, without the work that it does at every call."""
+
+    def __init__(self, session: tf.Session, fetches: Any, feeds: list[Any]):
+        self._fetches = fetches
+        self._feeds = [session.graph.as_graph_element(feed, allow_operation=False) for feed in feeds]
+        flat = [session.graph.as_graph_element(fetch) for fetch in tf.nest.flatten(fetches)]
+        tensors = [t for t in flat if not isinstance(t, tf.Operation)]
+        targets = [t for t in flat if isinstance(t, tf.Operation)]
+        self._call = _tf.callable_of(session, self._feeds, tensors, targets)
+
+    def __call__(self, values: Iterable[Any]) -> Any:
+        arrays = [np.asarray(v, t.dtype.as_numpy_dtype) for v, t in zip(values, self._feeds)]
+        for array, t in zip(arrays, self._feeds):
+            if not t.shape.is_compatible_with(array.shape):
+                raise ShapeError(f"{t.name} is fed an array of shape {array.shape}, its shape is {t.shape}")
+        found = self._call(*arrays)
+        return tf.nest.pack_sequence_as(self._fetches, found) if found else None
+
+
+def real_vector(values: Sequence[Any]) -> tf.Tensor:
+    """Scalars and tensors as one float64 vector, such as the residuals of several constraints."""
+    flat = [tf.cast(tf.reshape(v, [-1]), tf.float64) for v in values]
+    return flat[0] if len(flat) == 1 else tf.concat(flat, 0)

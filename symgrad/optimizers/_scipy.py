@@ -1,0 +1,335 @@
+"""SciPy's optimizers on the variables of a graph: the interface of tf.contrib.opt, with Hessians and least squares."""
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from .. import operators
+from ..errors import OptimizerError, ShapeError
+from ._evaluate import Evaluator, real_vector
+from ._progress import Progress
+from ._vector import Vector
+
+_log = logging.getLogger("symgrad")
+
+_OURS = ("fun", "x0", "args", "jac", "hess", "hessp", "bounds", "constraints", "callback")
+_WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
+_WITH_HESSIAN_PRODUCT = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
+_WITH_HESSIAN = frozenset({"dogleg", "trust-exact"})
+_METHODS = _WITHOUT_GRADIENT | _WITH_HESSIAN_PRODUCT | _WITH_HESSIAN | {"cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"}
+_WITH_CONSTRAINTS = frozenset({"slsqp", "cobyla", "cobyqa", "trust-constr"})
+
+
+class ScipyInterface:
+    """What the two interfaces share: variables, bounds, and a run that keeps the best point whatever ends it.
+
+    Attributes:
+      best: after a run that failed, the best point that it had seen, packed.
+    """
+
+    def __init__(self, tensors: Sequence[tf.Tensor], var_list: Any, var_to_bounds: Mapping[Any, Any] | None):
+        self._graph = tensors[0].graph
+        with self._graph.as_default(), tf.name_scope("scipy"):
+            variables = list(var_list if var_list is not None else tf.trainable_variables())
+            if not variables:
+                raise OptimizerError("there are no variables to optimize; give var_list")
+            self._vector = Vector(variables)
+        self._bounds = self._vector.bounds(var_to_bounds or {})
+        self.best: np.ndarray | None = None
+
+    def _refuse_ours(self, kwargs: Mapping[str, Any]) -> None:
+        for key in kwargs:
+            if key in _OURS:
+                raise OptimizerError(f"the keyword {key!r} is set by {type(self).__name__} itself; leave it out")
+
+    def _rows(self, blocks: Sequence[tf.Tensor], rows: Any) -> tf.Tensor:
+        """Blocks dy/dv of one y, one for each variable, as a matrix with a row for each element of y."""
+        shapes = [tf.concat([[rows], tf.constant(v.shape.as_list(), tf.int32)], 0) for v in self._vector.variables]
+        return self._vector.pack([tf.reshape(b, shape) for b, shape in zip(blocks, shapes)], 1)
+
+    def _start(self, evaluate: Evaluator, name: str, tensor: tf.Tensor) -> np.ndarray:
+        """Where the variables stand, moved within their bounds; an error if the function is not finite there."""
+        start = evaluate.start()
+        if self._bounds is not None:
+            start = np.clip(start, *self._bounds)
+        if not np.all(np.isfinite(evaluate(name, start))):
+            raise OptimizerError(
+                f"{tensor.name} is not finite at the start; give the variables other values, or look for its cause "
+                "with symgrad.diagnose.nan_origin"
+            )
+        return start
+
+    @contextlib.contextmanager
+    def _kept(self, evaluator: Evaluator, best: "Best") -> Iterator[None]:
+        """Leave the variables at the best point when the run is interrupted or fails, and keep it if that fails too."""
+        try:
+            yield
+        except BaseException:
+            self.best = best.x
+            if best.x is not None:
+                with contextlib.suppress(tf.errors.OpError, RuntimeError):  # the session is gone
+                    evaluator.assign(best.x)
+            raise
+
+
+class Best:
+    """The best point so far."""
+
+    def __init__(self) -> None:
+        self.x: np.ndarray | None = None
+        self.value = np.inf
+
+    def offer(self, x: np.ndarray, value: float) -> None:
+        """Keep the point if its value is lower."""
+        if value < self.value:
+            self.x, self.value = x.copy(), value
+
+
+class _Stop(Exception):
+    """A callback asked to stop."""
+
+
+class ScipyOptimizer(ScipyInterface):
+    """Minimize a loss with `scipy.optimize.minimize`: the interface of `tf.contrib.opt.ScipyOptimizerInterface`.
+
+    Gradients, Jacobians of constraints and Hessian-vector products come from the graph. One session call evaluates the
+    loss, its gradient and the constraints with theirs; no point is evaluated twice in a row.
+
+    Args:
+      loss: scalar tensor.
+      var_list: the variables to optimize, floating, of known shapes; by default all trainable ones.
+      equalities: tensors (or one) that are to be 0.
+      inequalities: tensors (or one) that are to be at least 0.
+      var_to_bounds: dict from a variable to a pair (lower, upper) of numbers or arrays that broadcast to its shape;
+        None or an infinity is no bound.
+      **optimizer_kwargs: for `scipy.optimize.minimize`: `method` (by default "L-BFGS-B", with constraints "SLSQP"),
+        `options`, `tol`.
+
+    Raises:
+      OptimizerError: no variables; an unknown method, or one that knows no constraints; a keyword that is set here.
+      ShapeError: the loss is not a scalar; bounds do not fit.
+      DtypeError: a variable is not floating.
+
+    Example:
+      >>> v = tf.get_variable("v", initializer=[7.0, 7.0])
+      >>> optimizer = symgrad.optimizers.ScipyOptimizer(tf.reduce_sum(v ** 2))
+      >>> _ = run(v)
+      >>> optimizer.minimize().success
+      True
+      >>> bool(abs(run(v)).max() < 1e-3)
+      True
+
+    Reference: J. Nocedal, S. Wright (2006), Numerical Optimization, 2nd ed.; P. Virtanen et al. (2020), SciPy 1.0.
+    """
+
+    def __init__(
+        self,
+        loss: tf.Tensor,
+        var_list: Any = None,
+        equalities: Any = None,
+        inequalities: Any = None,
+        var_to_bounds: Mapping[Any, Any] | None = None,
+        **optimizer_kwargs: Any,
+    ):
+        self._refuse_ours(optimizer_kwargs)
+        if loss.shape.rank not in (0, None):
+            raise ShapeError(
+                f"the loss {loss.name} has shape {loss.shape}; wanted a scalar, such as its tf.reduce_mean"
+            )
+        super().__init__([loss], var_list, var_to_bounds)
+        constraints = {"eq": listed(equalities), "ineq": listed(inequalities)}
+        constraints = {kind: tensors for kind, tensors in constraints.items() if tensors}
+        self._method = _method(optimizer_kwargs.pop("method", None), bool(constraints))
+        self._kwargs = optimizer_kwargs
+        with self._graph.as_default(), tf.name_scope("scipy"):
+            self._loss = loss
+            self._tensors = {"loss": tf.cast(loss, tf.float64)}
+            if self._needs_gradient:
+                self._tensors["gradient"] = self._gradient([loss], [tf.ones_like(loss)])
+            for kind, tensors in constraints.items():
+                self._add_constraint(kind, tensors)
+            self._tangent = tf.placeholder(tf.float64, [self._vector.size], name="tangent")
+            self._products = self._hessian_products(constraints)
+
+    @property
+    def _needs_gradient(self) -> bool:
+        return self._method.lower() not in _WITHOUT_GRADIENT
+
+    def _gradient(self, ys: Sequence[tf.Tensor], seeds: Sequence[tf.Tensor]) -> tf.Tensor:
+        found = operators.Lop(list(ys), self._vector.variables, list(seeds), disconnected="zero")
+        return self._vector.pack(found)
+
+    def _add_constraint(self, kind: str, tensors: Sequence[tf.Tensor]) -> None:
+        self._tensors[kind] = real_vector(tensors)
+        if self._needs_gradient:
+            blocks = operators.jacobian(list(tensors), self._vector.variables, disconnected="zero")
+            rows = [self._rows(row, tf.size(t)) for t, row in zip(tensors, blocks)]
+            self._tensors[f"{kind} jacobian"] = tf.concat(rows, 0)
+
+    def _hessian_products(self, constraints: Mapping[str, Sequence[tf.Tensor]]) -> dict[str, Any]:
+        """Hessians times the tangent: of the loss, and of each kind of constraints weighted by multipliers."""
+        name = self._method.lower()
+        if name in _WITH_HESSIAN:
+            blocks = operators.hessian(self._loss, self._vector.variables, disconnected="zero")
+            rows = [self._rows(row, v.shape.num_elements()) for row, v in zip(blocks, self._vector.variables)]
+            self._tensors["hessian"] = tf.concat(rows, 0)
+        if name not in _WITH_HESSIAN_PRODUCT:
+            return {}
+        products: dict[str, Any] = {"loss": self._product([self._loss], [tf.ones_like(self._loss)])}
+        if name == "trust-constr":
+            for kind, tensors in constraints.items():
+                weights = tf.placeholder(tf.float64, [None], name="multipliers")
+                sizes = [tf.size(t) for t in tensors]
+                split = tf.split(weights, sizes, num=len(sizes))
+                parts = [tf.cast(tf.reshape(w, tf.shape(t)), t.dtype) for w, t in zip(split, tensors)]
+                products[kind] = self._product(tensors, parts), weights
+        return products
+
+    def _product(self, ys: Sequence[tf.Tensor], seeds: Sequence[tf.Tensor]) -> tf.Tensor:
+        weighted = tf.add_n([tf.reduce_sum(y * s) for y, s in zip(ys, seeds)])
+        tangents = self._vector.unpack(self._tangent)
+        return self._vector.pack(operators.hvp(weighted, self._vector.variables, tangents, disconnected="zero"))
+
+    def minimize(
+        self,
+        session: Any = None,
+        feed_dict: Any = None,
+        fetches: Any = None,
+        step_callback: Callable[[np.ndarray], Any] | None = None,
+        loss_callback: Callable[..., Any] | None = None,
+        *,
+        progress: bool | None = None,
+        **run_kwargs: Any,
+    ) -> Any:
+        """Minimize, from where the variables stand, and leave them at what was found.
+
+        Called again it goes on from there.
+
+        Args:
+          session: a session in which the variables have values; by default the default one.
+          feed_dict: what the loss needs to be fed, or a function from the number of the iteration to it (mini-batches:
+            all evaluations of one iteration use one batch).
+          fetches: tensors (or one) whose values go to `loss_callback` at each evaluation.
+          step_callback: called after each iteration with the packed vector of variables, float64; True stops.
+          loss_callback: called after each evaluation with the values of `fetches`.
+          progress: whether to show a progress bar; by default on a terminal.
+          **run_kwargs: `options` and `run_metadata` for `session.run`.
+
+        Returns:
+          `scipy.optimize.OptimizeResult`. An end without convergence is no error: it is logged, with SciPy's reason.
+
+        Raises:
+          OptimizerError: no session; the loss is not finite at the start.
+          Exception: whatever ends the run (Ctrl-C, a session that dies); the variables are at the best point that was
+            seen, and where they cannot be written any more it is in the attribute `best`.
+        """
+        from scipy import optimize
+
+        tensors = dict(self._tensors)
+        wanted = listed(fetches)
+        tensors.update({f"fetch {i}": t for i, t in enumerate(wanted)})
+        evaluate = Evaluator(self._vector, tensors, session, feed_dict, run_kwargs)
+        best = Best()
+        bar = Progress(progress, self._method)
+
+        def on_evaluation(x: np.ndarray, values: Mapping[str, Any]) -> None:
+            best.offer(x, values["loss"] if self._feasible(x, values) else np.inf)
+            if loss_callback is not None:
+                loss_callback(*(values[f"fetch {i}"] for i in range(len(wanted))))
+
+        def on_step(x: np.ndarray, *state: Any) -> None:
+            bar.step(evaluate.iteration + 1, best.value, evaluate.evaluations)
+            evaluate.next_iteration()
+            if step_callback is not None and step_callback(np.array(x)):
+                raise _Stop(np.array(x))
+
+        evaluate.watch(on_evaluation)
+        with self._kept(evaluate, best), bar:
+            start = self._start(evaluate, "loss", self._loss)
+            try:
+                found = optimize.minimize(callback=on_step, x0=start, **self._arguments(evaluate))
+            except _Stop as stop:
+                found = _stopped(stop.args[0], evaluate)
+            evaluate.assign(np.asarray(found.x, np.float64))
+        if not found.success:
+            _log.warning("%s did not converge: %s", self._method, found.message)
+        return found
+
+    def _feasible(self, x: np.ndarray, values: Mapping[str, Any]) -> bool:
+        """Whether a point may be kept as the best one: it is finite and, to 1e-6, within the constraints."""
+        broken = max(
+            (np.max(np.abs(values["eq"]), initial=0.0) if "eq" in values else 0.0),
+            (np.max(-values["ineq"], initial=0.0) if "ineq" in values else 0.0),
+        )
+        return bool(np.isfinite(values["loss"]) and broken <= 1e-6)
+
+    def _arguments(self, evaluate: Evaluator) -> dict[str, Any]:
+        """What `scipy.optimize.minimize` is told."""
+        from scipy import optimize
+
+        name = self._method.lower()
+        arguments: dict[str, Any] = {**self._kwargs, "method": self._method}
+        arguments["fun"] = lambda x: float(evaluate("loss", x))
+        if self._needs_gradient:
+            arguments["jac"] = lambda x: evaluate("gradient", x)
+        if name in _WITH_HESSIAN_PRODUCT:
+            arguments["hessp"] = lambda x, v: evaluate.product(self._products["loss"], x, {self._tangent: v})
+        if name in _WITH_HESSIAN:
+            arguments["hess"] = lambda x: evaluate("hessian", x)
+        if self._bounds is not None:
+            arguments["bounds"] = optimize.Bounds(*self._bounds)
+        kinds = [kind for kind in ("eq", "ineq") if kind in self._tensors]
+        if kinds:
+            arguments["constraints"] = [self._constraint(kind, name, evaluate) for kind in kinds]
+        return arguments
+
+    def _constraint(self, kind: str, method: str, evaluate: Evaluator) -> Any:
+        from scipy import optimize
+        from scipy.sparse.linalg import LinearOperator
+
+        def jacobian(x: np.ndarray) -> np.ndarray:
+            return evaluate(f"{kind} jacobian", x)
+
+        if method != "trust-constr":
+            constraint: dict[str, Any] = {"type": kind, "fun": lambda x: evaluate(kind, x)}
+            return {**constraint, "jac": jacobian} if self._needs_gradient else constraint
+
+        product, weights = self._products[kind]
+
+        def hessian(x: np.ndarray, multipliers: np.ndarray) -> LinearOperator:
+            def matvec(v: np.ndarray) -> np.ndarray:
+                return evaluate.product(product, x, {self._tangent: np.ravel(v), weights: multipliers})
+
+            return LinearOperator((self._vector.size,) * 2, matvec=matvec, dtype=np.float64)
+
+        upper = 0.0 if kind == "eq" else np.inf
+        return optimize.NonlinearConstraint(lambda x: evaluate(kind, x), 0.0, upper, jac=jacobian, hess=hessian)
+
+
+def _method(name: str | None, constrained: bool) -> str:
+    if name is None:
+        return "SLSQP" if constrained else "L-BFGS-B"
+    if not isinstance(name, str) or name.lower() not in _METHODS:
+        raise OptimizerError(f"method={name!r} is unknown; scipy.optimize.minimize has {', '.join(sorted(_METHODS))}")
+    if constrained and name.lower() not in _WITH_CONSTRAINTS:
+        raise OptimizerError(f"{name} knows no constraints; use one of {', '.join(sorted(_WITH_CONSTRAINTS))}")
+    return name
+
+
+def _stopped(x: np.ndarray, evaluate: Evaluator) -> Any:
+    from scipy import optimize
+
+    return optimize.OptimizeResult(
+        x=x, fun=float(evaluate("loss", x)), success=False, status=99, message="stopped by the callback",
+        nit=evaluate.iteration, nfev=evaluate.evaluations,
+    )  # fmt: skip
+
+
+def listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
