@@ -32,3 +32,10 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     for line, code in python_blocks(page):
         # Blank lines in front make a traceback name the line of the page.
         exec(compile("\n" * line + code, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_the_top_pages_lead_somewhere(name):
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / name).read_text(encoding="utf-8"))
+    missing = [target for target in targets if "://" not in target and not (ROOT / target).exists()]
+    assert not missing
