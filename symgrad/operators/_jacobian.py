@@ -10,9 +10,10 @@ from . import _limits, _policy
 from ._auto import check_mode, choose
 from ._call import Call
 from ._holomorphic import check_holomorphic
-from ._maps import Columns, Count, LinearMap, Rows, Space, unit_vectors
+from ._maps import Columns, LinearMap, Rows, Space, unit_vectors
 from ._rop import refuse_v1_loops
 from ._sweep import check_block_size, sweep
+from ._waist import waist
 
 Grid = list[list["tf.Tensor | None"]]
 
@@ -36,7 +37,8 @@ def jacobian(
       ys: tensor or structure of tensors y_k, any shapes, known or not.
       xs: tensor, variable or structure of them x_i.
       mode: "rows", a vector-Jacobian product for each element of ys; "columns", a Jacobian-vector product for each
-        element of xs; "auto", the one that is cheaper by the sizes.
+        element of xs; "auto", the one that is cheaper by the sizes, or both through a narrow tensor that all paths
+        cross.
       block_size: how many rows or columns are vectorised at a time. 1 is one at a time in a graph loop; None is as many
         as fit in the memory budget, see `symgrad.operators.limits`.
       disconnected: what to give for an x that no y depends on and a y that depends on no x: "raise", "zero" or "none".
@@ -88,10 +90,31 @@ def grid(
     for y in ys:
         for x in xs:
             _limits.check_result(y.shape.concatenate(x.shape), y.dtype, f"the Jacobian of {y.name} by {x.label}")
-    maps = choose(mode, ys, xs, stop)
-    found = _by_rows(maps, ys, xs, block_size) if isinstance(maps, Rows) else _by_columns(maps, ys, xs, block_size)
+    found = _tabulated(ys, xs, stop, mode, block_size)
     of_ys, of_xs = [Space.of(y) for y in ys], [Space.of(x) for x in xs]
     return [[block(y, x, b) for x, b in zip(of_xs, row)] for y, row in zip(of_ys, found)]
+
+
+def _tabulated(ys, xs, stop, mode: str, block_size: int | None) -> Grid:
+    """For each pair the derivative as a matrix or as rows, or None."""
+    if mode == "auto":
+        narrow = waist(rules.between(ys, [x.tensor for x in xs], stop), ys, xs)
+        if narrow is not None:
+            return _through(narrow, ys, xs, stop, block_size)
+    maps = choose(mode, ys, xs, stop)
+    if isinstance(maps, Rows):
+        return _by_rows(maps, ys, xs, block_size)
+    return [[_transposed(block) for block in row] for row in _by_columns(maps, ys, xs, block_size)]
+
+
+def _through(narrow: tf.Tensor, ys, xs, stop, block_size: int | None) -> Grid:
+    """J = J_y/h J_h/x: the columns of the first, and the rows of the second, are as few as h has elements."""
+    (h,) = _tensors.inputs([narrow], narrow.graph)
+    left = _by_columns(Columns(ys, [h], stop), ys, [h], block_size)
+    (right,) = _by_rows(Rows([narrow], xs, stop), [narrow], xs, block_size)
+    size = Space.of(h).size
+    flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
+    return [[None if a is None or b is None else tf.matmul(a, b, transpose_a=True) for b in flat] for (a,) in left]
 
 
 def _by_rows(maps: Rows, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], block_size: int | None) -> Grid:
@@ -105,7 +128,7 @@ def _by_rows(maps: Rows, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], 
 
 
 def _by_columns(maps: Columns, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], block_size: int | None) -> Grid:
-    """For each pair the columns transposed, [size of y, size of x], or None."""
+    """For each pair the columns, [size of x, size of y], or None."""
     found: Grid = []
     for i, x in enumerate(xs):
         space, push = Space.of(x), maps.of(i)
@@ -114,12 +137,13 @@ def _by_columns(maps: Columns, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.In
             continue
         linear = LinearMap(space.size, unit_vectors(space), push, maps.ys)
         columns = sweep(linear, block_size, f"the Jacobian by {x.label} by columns")
-        found.append([_transposed(c, space.size, y.size) for c, y in zip(columns, maps.ys)])
+        shapes = [tf.stack([space.size, y.size]) for y in maps.ys]
+        found.append([None if c is None else tf.reshape(c, shape) for c, shape in zip(columns, shapes)])
     return [list(row) for row in zip(*found)]
 
 
-def _transposed(columns: tf.Tensor | None, count: Count, size: Count) -> tf.Tensor | None:
-    return None if columns is None else tf.transpose(tf.reshape(columns, tf.stack([count, size])))
+def _transposed(columns: tf.Tensor | None) -> tf.Tensor | None:
+    return None if columns is None else tf.transpose(columns)
 
 
 def block(y: Space, x: Space, found: tf.Tensor | None) -> tf.Tensor:

@@ -2,12 +2,13 @@
 
 import contextlib
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf
+from .. import _tensors, _tf, rules
 from ..errors import SymgradError
 from ._maps import LinearMap, stacked
 
@@ -27,6 +28,10 @@ class Trial:
     reason: str
     bytes_per_vector: int
     bytes_per_unknown: int
+
+
+# Their output is their input, in another shape at most.
+_ALIASES = frozenset({"ExpandDims", "Identity", "IdentityN", "Reshape", "Squeeze", "StopGradient"})
 
 
 def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
@@ -51,7 +56,7 @@ def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
         else:
             one(tf.constant(0))
         seed, results = traced[0]
-        return Trial([r is not None for r in results], reason, *_bytes_after(seed, scratch))
+        return Trial([r is not None for r in results], reason, *_bytes_between(seed, _present(results)))
 
 
 def _refusal(one, traced) -> str:
@@ -108,23 +113,19 @@ def _present(results: Sequence) -> list:
     return [r for r in results if r is not None]
 
 
-def _bytes_after(seed: tf.Tensor, graph: tf.Graph) -> tuple[int, int]:
-    """The bytes of the tensors that depend on `seed`: known ones, and those of one unit of unknown dimensions."""
-    reached = {id(seed)}
-    known = seed.shape.num_elements() or 0
-    total, unknown = known * seed.dtype.size, 0
-    for op in graph.get_operations():
-        if not any(id(t) in reached for t in op.inputs):
-            continue
+def _bytes_between(seed: tf.Tensor, results: Sequence[tf.Tensor]) -> tuple[int, int]:
+    """The bytes of the tensors between `seed` and results: known ones, and those of one unit of unknown dimensions.
+
+    The gradient functions also build what leads nowhere, such as derivatives by the weights of a layer.
+    """
+    known, unknown = (seed.shape.num_elements() or 0) * seed.dtype.size, 0
+    for op in rules.between(results, [seed]).ops:
         for t in op.outputs:
-            reached.add(id(t))
-            if not _tensors.is_floating(t) or t.shape.rank is None:
+            if op.type in _ALIASES or not _tensors.is_floating(t) or t.shape.rank is None:
                 continue
-            elements = 1
-            for d in t.shape:
-                elements *= 1 if d is None else int(d)
+            elements = math.prod(d or 1 for d in t.shape.as_list())
             if t.shape.is_fully_defined():
-                total += elements * t.dtype.size
+                known += elements * t.dtype.size
             else:
                 unknown += elements * t.dtype.size
-    return total, unknown
+    return known, unknown
