@@ -29,7 +29,8 @@ from tensorflow.python.framework.meta_graph import import_scoped_meta_graph
 from tensorflow.python.framework.ops import EagerTensor, get_gradient_function, gradient_registry, uid
 
 # The dtype and shape behind a resource or variant travel beside the tensor; a copied op has to be given them.
-from tensorflow.python.ops import handle_data_util
+# The functions that PyFunc nodes call, by token: a node written into a GraphDef by hand needs one.
+from tensorflow.python.ops import handle_data_util, script_ops
 
 # The contexts of V1 branches and loops, without which tf.gradients cannot pass them.
 from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
@@ -79,6 +80,7 @@ __all__ = [
     "is_stateful",
     "op_def_registry",
     "pfor",
+    "register_python_function",
     "traced_graph",
     "uid",
     "while_loop_v2",
@@ -104,6 +106,11 @@ def traced_graph(graph, name):
             return traced if isinstance(traced, FuncGraph) else None
         graph = getattr(graph, "outer_graph", None)
     return None
+
+
+def register_python_function(function):
+    """The token by which a PyFunc node calls `function`, for as long as the caller keeps the function."""
+    return script_ops._py_funcs.insert(function)
 
 
 def is_stateful(op_type):

@@ -20,6 +20,11 @@ class Finding:
       where: `file:line` of the user code that made the op; None where TensorFlow kept none, as for files.
       detail: what more there is to say.
       advice: what to do.
+      forward: of a backward op, the name of the op whose gradient it is part of.
+      turns: for each loop around the op, outermost first, its name and in which turn it was, from 0.
+      indices: where the first offending elements of the op's output are.
+      values: what is there.
+      inputs: for each floating input the values at the same places, or its least and greatest if shapes differ.
     """
 
     x: str
@@ -30,6 +35,11 @@ class Finding:
     where: str | None = None
     detail: str = ""
     advice: str = ""
+    forward: str | None = None
+    turns: tuple[tuple[str, int], ...] = ()
+    indices: tuple[tuple[int, ...], ...] = ()
+    values: tuple[Any, ...] = ()
+    inputs: tuple[tuple[Any, ...], ...] = ()
     trail: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
 
     @cached_property
@@ -55,5 +65,10 @@ class Finding:
             "within": list(self.within),
             "where": self.where,
             "path": list(self.path),
+            "forward": self.forward,
+            "turns": [list(turn) for turn in self.turns],
+            "indices": [list(index) for index in self.indices],
+            "values": [repr(value) for value in self.values],
+            "inputs": [[repr(value) for value in values] for values in self.inputs],
             "message": str(self),
         }

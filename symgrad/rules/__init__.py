@@ -1,7 +1,7 @@
 """What an op type means to differentiation: pushforward, transpose and linear rules, and what is missing."""
 
 from . import _array, _math, _nn
-from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing
+from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing, writes_state
 from ._registry import Registry, pushforward, transpose
 from ._rows import Row, alike, by_input, linear, multilinear, symmetric
 from ._tensor_arrays import one_pass
@@ -23,6 +23,7 @@ __all__ = [
     "pushforward",
     "symmetric",
     "transpose",
+    "writes_state",
 ]
 
 _TABLES = (_array, _math, _nn)  # importing them registers their rules

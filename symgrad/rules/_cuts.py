@@ -57,6 +57,11 @@ _SHAPE = frozenset({"Rank", "Shape", "ShapeN", "Size"})
 # (op type, input) pairs that TensorFlow's gradient function answers with None although the derivative is not 0.
 _UNANSWERED = frozenset({("PadV2", 2), ("Zeta", 0)})
 
+_WRITING = (
+    "Apply", "Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign",
+    "Scatter", "SparseApply", "StridedSliceAssign",
+)  # fmt: skip
+
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
@@ -122,7 +127,7 @@ def has_own_gradient(op: tf.Operation) -> bool:
 
 def writes_state(op_type: str) -> bool:
     """True for ops that write values into a variable."""
-    return op_type.startswith(("Assign", "ResourceScatter", "Scatter")) and op_type != "ScatterNd"
+    return op_type.startswith(_WRITING) and op_type != "ScatterNd"
 
 
 def is_call(op: tf.Operation) -> bool:

@@ -19,18 +19,16 @@ pytestmark = pytest.mark.core
 EAGER = tf.constant(1.0)
 
 
-@contextlib.contextmanager
-def control_flow_v2(on):
-    was = tf.control_flow_v2_enabled()
-    (tf.enable_control_flow_v2 if on else tf.disable_control_flow_v2)()
-    yield
-    (tf.enable_control_flow_v2 if was else tf.disable_control_flow_v2)()
+@pytest.fixture
+def built(control_flow_v2):
+    """A context in which a situation is built in the default graph; gives ys and xs."""
 
+    @contextlib.contextmanager
+    def build(case):
+        with tf.Graph().as_default(), control_flow_v2(case.v2):
+            yield case.build()
 
-@contextlib.contextmanager
-def built(case):
-    with tf.Graph().as_default(), control_flow_v2(case.v2):
-        yield case.build()
+    return build
 
 
 def check(findings, case, name=str):
@@ -51,7 +49,7 @@ def unnumbered(name):
 
 
 @pytest.mark.parametrize("case", SITUATIONS, ids=lambda s: s.name)
-def test_cause_op_path_and_line(case):
+def test_cause_op_path_and_line(case, built):
     with built(case) as (ys, xs):
         graph = tf.get_default_graph()
         before = graph.as_graph_def(), graph.version
@@ -65,7 +63,7 @@ def test_cause_op_path_and_line(case):
 
 
 @pytest.mark.parametrize("case", [s for s in SITUATIONS if not s.not_from_file], ids=lambda s: s.name)
-def test_the_same_for_a_graph_from_a_file(case):
+def test_the_same_for_a_graph_from_a_file(case, built):
     with built(case) as (ys, xs):
         names = ys.name, getattr(xs, "handle", xs).name
         stored = tf.get_default_graph().as_graph_def().SerializeToString()
@@ -76,7 +74,7 @@ def test_the_same_for_a_graph_from_a_file(case):
 
 
 @pytest.mark.parametrize("case", [s for s in SITUATIONS if not s.not_from_file], ids=lambda s: s.name)
-def test_tensorflow_gives_no_gradient(case):
+def test_tensorflow_gives_no_gradient(case, built):
     with built(case) as (ys, xs):
         if case.raises:
             with pytest.raises(case.raises):
