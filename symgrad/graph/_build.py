@@ -1,13 +1,11 @@
 """`build`: a graph of any kind as a networkx graph with roles and pairs."""
 
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .. import _files, _pairs
 from ..errors import LoadError
+from ._collector import collector_paused
 from ._core import Core, from_graph_def, from_live
 from ._roles import frames, roles
 
@@ -61,7 +59,7 @@ def build(
     """
     from ._query import neighbourhood
 
-    with _collector_paused():
+    with collector_paused():
         graph = _as_networkx(_core(source, tags))
     graph.graph["source"] = source
     if ys is None and xs is None:
@@ -129,15 +127,3 @@ def _as_networkx(core: Core) -> "networkx.MultiDiGraph":
             shape=shape,
         )
     return graph
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Without this the garbage collector walks the growing graph again and again: twice the time at 100,000 ops."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -25,21 +25,24 @@ def arrange(
     Returns:
       The members by row, first row first.
     """
-    if not members:
-        return []
+    if len(members) < 2:
+        return [[member] for member in members]
     index = {member: i for i, member in enumerate(members)}
     pairs = sorted({(index[a], index[b]) for a, b in edges if a != b})
     depth = [position[member] for member in members] if position is not None else list(range(len(members)))
-    pairs = _without_cycles(len(members), pairs, depth)
     after, before = _neighbours(len(members), pairs)
+    order = _topological(after, before, depth)
+    if len(order) < len(members):
+        after, before = _neighbours(len(members), _without_cycles(len(members), pairs, depth))
+        order = _topological(after, before, depth)
     weakly = [(index[a], index[b]) for a, b in weak if a != b]
     touching = _neighbours(len(members), [*weakly, *((b, a) for a, b in weakly)])[0]
-    order = _topological(after, before, depth)
     rank = _ranks(order, after, before, touching)
     rows: list[list[int]] = [[] for _ in range(max(rank) + 1)]
     for i in order:
         rows[rank[i]].append(i)
-    _reduce_crossings(rows, before, after)
+    if len(rows) < len(members):
+        _reduce_crossings(rows, before, after)
     return [[members[i] for i in part] for row in rows for part in _broken(row)]
 
 
@@ -48,13 +51,9 @@ def _without_cycles(count: int, pairs: list[Edge], depth: Sequence[float]) -> li
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    if not pairs:
-        return pairs
     source, target = zip(*pairs)
     matrix = coo_array(([1] * len(pairs), (source, target)), shape=(count, count)).tocsr()
-    found, knot = connected_components(matrix, directed=True, connection="strong")
-    if found == count:
-        return pairs
+    _, knot = connected_components(matrix, directed=True, connection="strong")
     return [(a, b) for a, b in pairs if knot[a] != knot[b] or (depth[a], a) < (depth[b], b)]
 
 
@@ -68,7 +67,7 @@ def _neighbours(count: int, pairs: Sequence[Edge]) -> tuple[list[list[int]], lis
 
 
 def _topological(after: list[list[int]], before: list[list[int]], depth: Sequence[float]) -> list[int]:
-    """A topological order, of those that are free always the one that belongs furthest up."""
+    """A topological order, of those that are free always the one that belongs furthest up; cycles are left out."""
     waiting = [len(sources) for sources in before]
     ready = [(depth[i], i) for i in range(len(after)) if not waiting[i]]
     heapify(ready)

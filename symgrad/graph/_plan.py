@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._collector import collector_paused
 from ._order import arrange, levels
 from ._shown import hidden
 from ._tree import Tree
@@ -85,7 +86,11 @@ def plan(graph: "networkx.MultiDiGraph", *, constants: bool = False, series: boo
     Returns:
       A `Plan`, the same for the same graph.
     """
-    away = hidden(graph, constants=constants)
+    with collector_paused():
+        return _plan(graph, hidden(graph, constants=constants), series=series)
+
+
+def _plan(graph: "networkx.MultiDiGraph", away: set[str], *, series: bool) -> Plan:
     names = [name for name in graph if name not in away]
     position = {name: i for i, name in enumerate(names)}
     ops = [_op(name, graph.nodes[name]) for name in names]
