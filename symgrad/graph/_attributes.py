@@ -1,6 +1,7 @@
 """`attributes`: what an op carries, fetched from the source when it is asked for."""
 
 import os
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ def attributes(graph: "networkx.MultiDiGraph", name: str) -> dict[str, Any]:
       array([1, 2], dtype=int32)
     """
     node_def = _node_def(graph.graph.get("source"), name)
-    return {key: _value(node_def.attr[key]) for key in sorted(node_def.attr)}
+    return {key: value(node_def.attr[key]) for key in sorted(node_def.attr)}
 
 
 def _node_def(source: Any, name: str) -> Any:
@@ -60,6 +61,27 @@ def _stamp(path: str | os.PathLike) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
+def all_nodes(source: Any) -> Iterable[Any]:
+    """Every NodeDef of the source of a built graph.
+
+    Raises:
+      LookupError: there is none. OSError, ValueError: the file has gone or is damaged by now.
+    """
+    import tensorflow.compat.v1 as tf
+
+    if isinstance(source, tf.Graph):
+        return (op.node_def for op in source.get_operations())
+    if isinstance(source, tf.MetaGraphDef):
+        return source.graph_def.node
+    if isinstance(source, tf.GraphDef):
+        return source.node
+    if isinstance(source, bytes):
+        return _nodes_of(source, 0, 0).values()
+    if isinstance(source, (str, os.PathLike)):
+        return _nodes_of(os.fspath(source), *_stamp(source)).values()
+    raise LookupError("the graph has no source to look ops up in; only graphs from symgrad.graph.build have")
+
+
 @lru_cache(maxsize=2)
 def _nodes_of(source: str | bytes, modified: int, size: int) -> dict[str, Any]:
     from .._files import read_graph_def
@@ -67,7 +89,8 @@ def _nodes_of(source: str | bytes, modified: int, size: int) -> dict[str, Any]:
     return {node.name: node for node in read_graph_def(source).node}
 
 
-def _value(attr: Any) -> Any:
+def value(attr: Any) -> Any:
+    """The Python value of an AttrValue."""
     import tensorflow.compat.v1 as tf
 
     kind = attr.WhichOneof("value")

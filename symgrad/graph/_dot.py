@@ -35,7 +35,7 @@ def to_dot(
       row in `to_svg` do not here.
     """
     picture = plan(graph, constants=constants, series=series)
-    placed = place(picture, to_open(picture, fold))
+    placed = place(picture, to_open(picture, fold, aside=constants))
     names = {id(box): f"n{i}" for i, box in enumerate(placed.boxes)}
     lines = ["digraph gradient_graph {", '  graph [rankdir="TB", fontname="Helvetica"];']
     lines.append('  node [shape="box", style="rounded,filled", fontname="Helvetica", fontsize="11"];')

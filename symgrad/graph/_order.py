@@ -46,6 +46,55 @@ def arrange(
     return [[members[i] for i in part] for row in rows for part in _broken(row)]
 
 
+def with_aside_rows(rows: list[list[int]], aside: Sequence[int], edges: Sequence[Edge]) -> list[list[int]]:
+    """`rows` with rows for the members set aside, each above the row that its member touches first.
+
+    Args:
+      rows: of the other members, from `arrange`; they stay as they are.
+      aside: members that a picture can leave out.
+      edges: among all members.
+    """
+    if not aside:
+        return rows
+    anchor = _anchors(rows, edges, aside)
+    above: dict[int, list[int]] = {}
+    for member, at in anchor.items():
+        above.setdefault(at, []).append(member)
+    among: dict[int, list[Edge]] = {}
+    for a, b in edges:
+        if a in anchor and anchor[a] == anchor.get(b):
+            among.setdefault(anchor[a], []).append((a, b))
+    result: list[list[int]] = []
+    for i, row in enumerate([*rows, []]):
+        result += arrange(above.get(i, []), among.get(i, []), [])
+        result += [row] if row else []
+    return result
+
+
+def _anchors(rows: list[list[int]], edges: Sequence[Edge], aside: Sequence[int]) -> dict[int, int]:
+    """For each member the first row that it touches, by itself or through others; behind the last row if none."""
+    row_of = {member: i for i, row in enumerate(rows) for member in row}
+    touching: dict[int, list[int]] = {member: [] for member in aside}
+    for a, b in edges:
+        if a in touching:
+            touching[a].append(b)
+        if b in touching:
+            touching[b].append(a)
+    found: dict[int, int] = {}
+    for member in aside:
+        direct = [row_of[other] for other in touching[member] if other in row_of]
+        if direct:
+            found[member] = min(direct)
+    stack = list(found)
+    while stack:
+        member = stack.pop()
+        for other in touching[member]:
+            if other in touching and other not in found:
+                found[other] = found[member]
+                stack.append(other)
+    return {member: found.get(member, len(rows)) for member in aside}
+
+
 def _without_cycles(count: int, pairs: list[Edge], depth: Sequence[float]) -> list[Edge]:
     """Drop the edges that lie on a cycle and lead to a member that belongs further up."""
     from scipy.sparse import coo_array

@@ -17,6 +17,7 @@ GAP_X = 16.0
 GAP_Y = 30.0
 COLUMN_GAP = 96.0
 WIDEST_LABEL = 190.0
+NARROWEST = 44.0
 
 
 @dataclass
@@ -209,4 +210,4 @@ def _op_width(op: Op) -> float:
 
 def _label_width(label: str, badge: str) -> float:
     text = shorten(label, FONT, WIDEST_LABEL)
-    return max(44.0, width(text, FONT) + 20.0 + (width(badge, FONT - 2.5) + 8.0 if badge else 0.0))
+    return max(NARROWEST, width(text, FONT) + 20.0 + (width(badge, FONT - 2.5) + 8.0 if badge else 0.0))

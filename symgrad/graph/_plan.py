@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._collector import collector_paused
-from ._order import arrange, levels
-from ._shown import hidden
+from ._order import Edge, arrange, levels, with_aside_rows
+from ._shown import aside
 from ._tree import Tree
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ MAX_ORDER = 4
 
 @dataclass
 class Op:
-    """An op of the picture: where it lives, and what a label or a tooltip says of it."""
+    """An op of the picture: where it lives, and what a label or a tooltip says of it.
+
+    `aside` tells why a picture leaves it out unless asked for it ("constant", "dead", "initializer"); "" for the rest.
+    """
 
     name: str
     type: str
@@ -32,6 +35,7 @@ class Op:
     outputs: tuple
     group: int = -1
     column: int = 0
+    aside: str = ""
 
 
 @dataclass
@@ -46,6 +50,7 @@ class Group:
       rows: its child groups, row by row from the inputs to the outputs (empty for a cell).
       cells: for each column the ops of a cell, row by row (empty for other groups).
       counts: for each column the number of ops in and below it.
+      main: the same, of those that no picture leaves out.
     """
 
     label: str
@@ -56,6 +61,7 @@ class Group:
     rows: list[list[int]] = field(default_factory=list)
     cells: list[list[list[int]]] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
+    main: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -87,13 +93,13 @@ def plan(graph: "networkx.MultiDiGraph", *, constants: bool = False, series: boo
       A `Plan`, the same for the same graph.
     """
     with collector_paused():
-        return _plan(graph, hidden(graph, constants=constants), series=series)
+        return _plan(graph, aside(graph), constants=constants, series=series)
 
 
-def _plan(graph: "networkx.MultiDiGraph", away: set[str], *, series: bool) -> Plan:
-    names = [name for name in graph if name not in away]
+def _plan(graph: "networkx.MultiDiGraph", away: dict[str, str], *, constants: bool, series: bool) -> Plan:
+    names = [name for name in graph if constants or name not in away]
     position = {name: i for i, name in enumerate(names)}
-    ops = [_op(name, graph.nodes[name]) for name in names]
+    ops = [_op(name, graph.nodes[name], away.get(name, "")) for name in names]
     edges = _edges(graph, position)
     highest = _columns(graph, ops)
     homes = _homes(graph, ops, position)
@@ -107,9 +113,9 @@ def _plan(graph: "networkx.MultiDiGraph", away: set[str], *, series: bool) -> Pl
     return Plan(groups, ops, edges, columns)
 
 
-def _op(name: Any, node: dict) -> Op:
+def _op(name: Any, node: dict, why: str) -> Op:
     kind, role = str(node.get("type", "")), node.get("role", "forward")
-    return Op(str(name), kind, role, node.get("pair"), tuple(node.get("outputs", ())))
+    return Op(str(name), kind, role, node.get("pair"), tuple(node.get("outputs", ())), aside=why)
 
 
 def _edges(graph: "networkx.MultiDiGraph", position: dict) -> list[tuple[int, int, str]]:
@@ -183,33 +189,37 @@ def _written(graph: "networkx.MultiDiGraph", name: str) -> str | None:
 def _count(groups: list[Group], ops: list[Op], columns: int) -> None:
     roles: dict[int, set[str]] = defaultdict(set)
     for group in groups:
-        group.counts = [0] * columns
+        group.counts, group.main = [0] * columns, [0] * columns
     for op in ops:
         at = op.group
         while at >= 0:
             groups[at].counts[op.column] += 1
-            if op.column == 0:
+            groups[at].main[op.column] += not op.aside
+            if op.column == 0 and not op.aside:
                 roles[at].add("read" if op.type in ("Identity", "ReadVariableOp") else op.role)
             at = groups[at].parent
     for i, group in enumerate(groups):
-        for role in ("forward", "variable", "read", "control", "constant"):
-            if role in roles[i]:
-                group.role = "forward" if role == "read" else role
-                break
+        order = ("forward", "variable", "read", "control", "constant")
+        role = next((role for role in order if role in roles[i]), "constant" if group.counts[0] else "forward")
+        group.role = "forward" if role == "read" else role
     for op in ops:
-        if op.column == 0 and groups[op.group].kind == "cell":
+        if op.column == 0 and groups[op.group].kind == "cell" and not op.aside:
             groups[op.group].role = op.role
 
 
 def _fill(groups: list[Group], ops: list[Op], edges: list[tuple[int, int, str]], columns: int) -> None:
-    """Rows of every group: of the child groups by the forward edges among them, of a cell's ops by theirs."""
+    """Rows of every group: of the child groups by the forward edges among them, of a cell's ops by theirs.
+
+    What a picture may leave out has rows of its own, so that leaving it out moves nothing else.
+    """
     children: dict[int, list[int]] = defaultdict(list)
     for i, group in enumerate(groups[1:], start=1):
         children[group.parent].append(i)
     forward, other, inner = _lift(groups, ops, edges)
     position = _positions(groups, ops, edges)
     for i, members in children.items():
-        groups[i].rows = arrange(members, forward[i], other[i], position)
+        is_aside = {member: not any(groups[member].main) for member in members}
+        groups[i].rows = _rows(is_aside, forward[i], other[i], position)
     inside: dict[tuple[int, int], list[int]] = defaultdict(list)
     for k, op in enumerate(ops):
         inside[op.group, op.column].append(k)
@@ -217,9 +227,21 @@ def _fill(groups: list[Group], ops: list[Op], edges: list[tuple[int, int, str]],
         if group.kind == "cell":
             group.cells = [[] for _ in range(columns)]
             for column in range(columns):
-                rows = arrange(inside[i, column], inner[i, column], [])
+                rows = _rows({k: bool(ops[k].aside) for k in inside[i, column]}, inner[i, column], [], None)
                 backwards = 0 < column < columns - 1
                 group.cells[column] = rows[::-1] if backwards else rows
+
+
+def _rows(
+    is_aside: dict[int, bool], edges: list[Edge], weak: list[Edge], position: list[float] | None
+) -> list[list[int]]:
+    """Rows of the members that always show, and rows of those set aside among them."""
+    main = [member for member, away in is_aside.items() if not away]
+    if len(main) == len(is_aside):
+        return arrange(main, edges, weak, position)
+    kept, weakly = ([(a, b) for a, b in some if not (is_aside[a] or is_aside[b])] for some in (edges, weak))
+    away = [member for member, away in is_aside.items() if away]
+    return with_aside_rows(arrange(main, kept, weakly, position), away, [*edges, *weak])
 
 
 def _positions(groups: list[Group], ops: list[Op], edges: list[tuple[int, int, str]]) -> list[float]:

@@ -14,14 +14,27 @@ _STORAGE = frozenset(
 _UPDATES = ("Assign", "Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter", "ResourceScatter")
 
 
-def hidden(graph: "networkx.MultiDiGraph", *, constants: bool = False) -> set[str]:
-    """Names of the ops that a picture leaves out unless `constants` asks for all of them.
+def aside(graph: "networkx.MultiDiGraph") -> dict[str, str]:
+    """The ops that a picture leaves out unless it is asked for them, and why.
 
     Left out are constants, dead zeros, what initialises, saves or restores variables, and what works for hidden ops
     alone. An op that a shown backward op is paired with is always shown.
+
+    Returns:
+      Name to `"constant"` (shown ops read it), `"dead"` (a backward op that nothing reads) or `"initializer"`.
     """
-    if constants:
-        return set()
+    away = _hidden(graph)
+    return {name: _reason(graph, name, away) for name in graph if name in away}
+
+
+def _reason(graph: "networkx.MultiDiGraph", name: str, away: set[str]) -> str:
+    node = graph.nodes[name]
+    if node.get("role") == "backward":
+        return "dead" if node.get("dead") else "constant"
+    return "constant" if any(target not in away for target in graph.successors(name)) else "initializer"
+
+
+def _hidden(graph: "networkx.MultiDiGraph") -> set[str]:
     away = {name for name, node in graph.nodes(data=True) if _is_aside(graph, name, node)}
     away |= _initialisers(graph)
     _close(graph, away)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._place import FONT, HEADER, WIDEST_LABEL, Box, Placed, place
 from ._plan import Plan, plan
 from ._route import Wire, wires
-from ._text import safe, shorten, width
+from ._text import safe, shape_text, shorten, width
 
 if TYPE_CHECKING:
     import networkx
@@ -62,28 +62,34 @@ def to_svg(
       '<svg'
     """
     picture = plan(graph, constants=constants, series=series)
-    opened = to_open(picture, fold)
-    text = draw(picture, opened, title=title or _heading(graph))
+    opened = to_open(picture, fold, aside=constants)
+    text = draw(picture, opened, title=title or heading(graph))
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
 
 
-def to_open(picture: Plan, fold: int | None) -> set[int]:
+def to_open(picture: Plan, fold: int | None, *, aside: bool = False) -> set[int]:
     """The groups to open: all down to a depth; or, outermost and smallest first, while the picture stays readable.
 
     By itself no variable opens, nor a scope of one or two ops, nor the gradient of a single op: they read better as one
     box.
+
+    Args:
+      picture: from `plan`.
+      fold: depth, None to choose.
+      aside: whether the ops that a picture may leave out are shown.
     """
+    counts = [group.counts if aside else group.main for group in picture.groups]
     opened: set[int] = set()
-    level, depth, boxes = [0], 0, _own_count(picture, 0)
+    level, depth, boxes = [0], 0, _own_count(picture, 0, counts)
     while level:
         inside = [child for at in level for row in picture.groups[at].rows for child in row]
         level = []
-        for at in sorted(inside, key=lambda at: (sum(picture.groups[at].counts), at)):
-            group, more = picture.groups[at], _own_count(picture, at)
+        for at in sorted(inside, key=lambda at: (sum(counts[at]), at)):
+            group, more = picture.groups[at], _own_count(picture, at, counts)
             if fold is None:
-                worth = group.kind != "cell" and group.role != "variable" and group.counts[0] > 2
+                worth = group.kind != "cell" and group.role != "variable" and counts[at][0] > 2
                 wanted = worth and boxes + more <= _COMFORTABLE
             else:
                 wanted = depth < fold and (max(group.counts) > 1 or group.kind != "cell")
@@ -95,13 +101,12 @@ def to_open(picture: Plan, fold: int | None) -> set[int]:
     return opened
 
 
-def _own_count(picture: Plan, at: int) -> int:
+def _own_count(picture: Plan, at: int, counts: list[list[int]]) -> int:
     """Boxes that opening a group adds."""
-    group = picture.groups[at]
-    if group.kind == "cell":
-        return sum(count for count in group.counts if count > 1)
-    children = [picture.groups[child] for row in group.rows for child in row]
-    return sum(1 for child in children for count in child.counts if count)
+    if picture.groups[at].kind == "cell":
+        return sum(count for count in counts[at] if count > 1)
+    children = [child for row in picture.groups[at].rows for child in row]
+    return sum(1 for child in children for count in counts[child] if count)
 
 
 def draw(picture: Plan, opened: set[int], *, title: str) -> str:
@@ -132,7 +137,8 @@ def draw(picture: Plan, opened: set[int], *, title: str) -> str:
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _heading(graph: "networkx.MultiDiGraph") -> str:
+def heading(graph: "networkx.MultiDiGraph") -> str:
+    """How many ops of which role: the title of a picture that has no other."""
     roles: list[Any] = [role for _, role in graph.nodes(data="role")]
     counted = [f"{roles.count(role):,} {role}" for role in ("forward", "backward", "update") if role in roles]
     return f"{len(graph):,} ops" + (f": {', '.join(counted)}" if counted else "")
@@ -223,14 +229,10 @@ def _tooltip(picture: Plan, box: Box) -> str:
         return f"{safe(group.name)}\n{group.counts[box.column]:,} ops ({picture.columns[box.column]})"
     op = picture.ops[box.op]
     lines = [op.name, op.type]
-    lines += [f"{dtype} {_shape(shape)}" for dtype, shape in op.outputs[:4]]
+    lines += [f"{dtype} {shape_text(shape)}" for dtype, shape in op.outputs[:4]]
     if op.pair is not None:
         lines.append(f"gradient of {op.pair}")
     return "\n".join(map(safe, lines))
-
-
-def _shape(shape: tuple | None) -> str:
-    return "shape unknown" if shape is None else "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"
 
 
 def _wire(wire: Wire) -> str:

@@ -4,7 +4,7 @@ from html import escape as _escape
 
 # Advance widths in thousandths of the size, by kind of character; unlisted ones count as wide. They are those of DejaVu
 # Sans, the widest of the fonts that a viewer may choose, so that a label fits its box in all of them.
-_WIDTHS = {
+WIDTHS = {
     **dict.fromkeys("ijl'|", 290),
     **dict.fromkeys("I.,:; !ft()[]/\\-r`", 370),
     **dict.fromkeys('csxzkvyJ_?"*^', 540),
@@ -13,11 +13,12 @@ _WIDTHS = {
     **dict.fromkeys("mMW%@", 990),
     **dict.fromkeys("∇²³⁴…", 700),
 }
+WIDE = 1000
 
 
 def width(text: str, size: float) -> float:
     """Estimated width of `text` in pixels at a font size in pixels."""
-    return sum(_WIDTHS.get(character, 1000) for character in text) * size / 1000
+    return sum(WIDTHS.get(character, WIDE) for character in text) * size / 1000
 
 
 def shorten(text: str, size: float, room: float) -> str:
@@ -41,7 +42,15 @@ def safe(text: object) -> str:
 
 def plain(text: object) -> str:
     """`text` on one line, with a replacement for each character that no picture should hold."""
-    return "".join(character if _is_plain(character) else "\ufffd" for character in str(text))
+    shown = str(text)
+    if shown.isascii() and shown.isprintable():
+        return shown
+    return "".join(character if _is_plain(character) else "\ufffd" for character in shown)
+
+
+def shape_text(shape: tuple | None) -> str:
+    """A shape as people write it: "[?, 8]"."""
+    return "shape unknown" if shape is None else "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"
 
 
 def _is_plain(character: str) -> bool:

@@ -1,0 +1,80 @@
+// Where the picture stands in the window, as pure arithmetic.
+
+const READABLE = 0.55; // below this scale the first view does not show the whole picture but its beginning
+const MOST = 4;
+
+/** @typedef {{scale: number, x: number, y: number}} View the picture's origin in CSS pixels, and pixels per unit */
+
+/** All of the picture in the room, centred. */
+export function fitted(picture, room) {
+  const scale = Math.min(room.width / (picture.width + 60), room.height / (picture.height + 90), 1.25);
+  return {
+    scale,
+    x: (room.width - scale * picture.width) / 2,
+    y: Math.max(scale * 45, (room.height - scale * picture.height) / 2 + scale * 15),
+  };
+}
+
+/** All of it where that can be read, else its beginning over the full width. */
+export function firstView(picture, room) {
+  const whole = fitted(picture, room);
+  if (whole.scale >= READABLE) return whole;
+  const scale = Math.max(0.3, Math.min(room.width / (picture.width + 60), 0.85));
+  return { scale, x: (room.width - scale * picture.width) / 2, y: 45 * scale + 10 };
+}
+
+/** `view` with the point of the screen held where it is while the scale changes by `factor`. */
+export function zoomed(view, factor, point, least) {
+  const scale = Math.min(MOST, Math.max(least, view.scale * factor));
+  const share = scale / view.scale;
+  return { scale, x: point.x - (point.x - view.x) * share, y: point.y - (point.y - view.y) * share };
+}
+
+/** `view` moved so that the rectangle is in the middle, at a scale at which it can be read. */
+export function centred(view, [x, y, w, h], room) {
+  const scale = Math.min(1.4, Math.max(view.scale, 0.85));
+  return { scale, x: room.width / 2 - scale * (x + w / 2), y: room.height / 2 - scale * (y + h / 2) };
+}
+
+/** `view` moved just so far that the rectangle is inside the room. */
+export function withinSight(view, [x, y, w, h], room) {
+  const margin = 30;
+  const left = view.x + view.scale * x;
+  const top = view.y + view.scale * y;
+  const shift = (low, high, size) => {
+    if (low < margin) return margin - low;
+    return high > size - margin ? Math.max(size - margin - high, margin - low) : 0;
+  };
+  return {
+    scale: view.scale,
+    x: view.x + shift(left, left + view.scale * w, room.width),
+    y: view.y + shift(top, top + view.scale * h, room.height),
+  };
+}
+
+/** Between two views, `share` of the way. */
+export function between(one, two, share) {
+  const part = (key) => one[key] + (two[key] - one[key]) * share;
+  return { scale: part("scale"), x: part("x"), y: part("y") };
+}
+
+/** The box that lies next in a direction, -1 if there is none: near ones first, those beside the line later. */
+export function nextBox(placed, from, [dx, dy]) {
+  const centre = (i) => [placed.x[i] + placed.w[i] / 2, placed.y[i] + placed.h[i] / 2];
+  const [x, y] = centre(from);
+  let best = -1;
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < placed.count; i++) {
+    if (placed.open[i] || i === from) continue;
+    const [u, v] = centre(i);
+    const along = (u - x) * dx + (v - y) * dy;
+    if (along < 6) continue;
+    const across = Math.abs((u - x) * dy) + Math.abs((v - y) * dx);
+    const cost = along + 2.5 * across;
+    if (cost < least) {
+      least = cost;
+      best = i;
+    }
+  }
+  return best;
+}
