@@ -87,7 +87,8 @@ def plan(graph: "networkx.MultiDiGraph", *, constants: bool = False, series: boo
     Args:
       graph: nodes with `role`, `pair`, `order`, `type` (missing ones count as forward ops).
       constants: show constants, initialisers and dead zeros too.
-      series: fold five or more siblings with like names (`conv2d_1 ... conv2d_47`) into one group.
+      series: fold five or more siblings with like names (`conv2d_1 ... conv2d_47`) into one group, and siblings that
+        spell out a hierarchy (`conv2_block1_1_relu`) into blocks.
 
     Returns:
       A `Plan`, the same for the same graph.
@@ -103,7 +104,7 @@ def _plan(graph: "networkx.MultiDiGraph", away: dict[str, str], *, constants: bo
     edges = _edges(graph, position)
     highest = _columns(graph, ops)
     homes = _homes(graph, ops, position)
-    tree = Tree([op.name for op in ops], homes, series=series)
+    tree = Tree(homes, series=series)
     groups = [Group(node.label, node.name, node.kind, parent=node.parent) for node in tree.nodes]
     for i, home in enumerate(tree.home):
         ops[i].group = home

@@ -141,3 +141,23 @@ def test_arrange_points_down_where_there_is_no_cycle(edges):
     rows = arrange(range(12), edges, [])
     row_of = {member: i for i, row in enumerate(rows) for member in row}
     assert all(row_of[a] < row_of[b] for a, b in edges)
+
+
+def test_flat_names_that_spell_out_a_hierarchy_become_blocks():
+    with tf.Graph().as_default() as graph:
+        h = tf.placeholder(tf.float32, [2], name="x")
+        for stage in (2, 3):
+            for block in (1, 2, 3):
+                for make in (tf.sin, tf.tanh, tf.exp):
+                    h = make(h, name=f"conv{stage}_block{block}_{make.__name__}")
+        tf.identity(h, name="y")
+    picture = plan(build(graph))
+    by_name = {group.name: group for group in picture.groups}
+    assert [picture.groups[child].label for row in picture.groups[0].rows for child in row] == [
+        "x", "conv2", "conv3", "y",
+    ]  # fmt: skip
+    assert by_name["conv2"].counts[0] == 9
+    blocks = [picture.groups[child].label for row in by_name["conv2"].rows for child in row]
+    assert len(blocks) == 9, "nine siblings are few enough to stand side by side"
+    flat = plan(build(graph), series=False)
+    assert len(flat.groups[0].rows) == 20
