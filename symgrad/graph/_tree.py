@@ -140,7 +140,8 @@ def _blocks(children: list[str], level: int) -> Iterator[tuple[str | None, list[
         yield from _blocks(children, level + 1)
         return
     for prefix, run in runs:
-        whole = prefix is not None and len(run) >= SMALLEST_BLOCK and len({_template(child) for child in run}) > 1
+        different = len({re.sub(r"(_\d+)+$", "", _last(child)) for child in run}) > 1
+        whole = prefix is not None and len(run) >= SMALLEST_BLOCK and different
         yield (prefix if whole else None), run
 
 
