@@ -121,9 +121,7 @@ def _by_rows(maps: Rows, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], 
     """For each pair the rows [size of y] + x.shape, or None."""
     found = []
     for k, y in enumerate(ys):
-        space = Space.of(y)
-        linear = LinearMap(space.size, unit_vectors(space), maps.of(k), maps.xs)
-        found.append(sweep(linear, block_size, f"the Jacobian of {y.name} by rows"))
+        found.append(sweep(maps.linear(k), block_size, f"the Jacobian of {y.name} by rows"))
     return found
 
 

@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp
+from .. import _tensors, _vjp, rules
+from ._peephole import linear_end
 
 # How many: a number if it is known.
 Count: TypeAlias = int | tf.Tensor
@@ -107,17 +108,27 @@ class Rows:
     """Unit vectors of one y, pulled back to all xs: the rows of the Jacobian (for complex y their conjugates are)."""
 
     def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
-        self._pullback = _vjp.Pullback(ys, [x.tensor for x in xs], stop=stop)
-        self._ys, self.xs = list(ys), [Space.of(x) for x in xs]
+        self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
+        self._between = rules.between(ys, self._xs, stop)
+        self._pullback = _vjp.Pullback(ys, self._xs, stop=stop, between=self._between)
+        self.xs = [Space.of(x) for x in xs]
 
     def of(self, k: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]]:
         """From a cotangent of y number k to the derivatives by all xs."""
+        return lambda v: _conjugated(self._pullback([v if i == k else None for i in range(len(self._ys))]))
 
-        def pull(cotangent: tf.Tensor) -> list["tf.Tensor | None"]:
-            found = self._pullback([cotangent if i == k else None for i in range(len(self._ys))])
-            return [None if g is None else tf.math.conj(g) for g in found]
+    def linear(self, k: int) -> LinearMap:
+        """The map whose basis are the unit vectors of y number k, begun behind a linear last layer if there is one."""
+        y = self._ys[k]
+        space, end = Space.of(y), linear_end(self._between, y)
+        if end is None:
+            return LinearMap(space.size, unit_vectors(space), self.of(k), self.xs)
+        pull = _vjp.Pullback([end.start], self._xs, stop=self._stop)
+        return LinearMap(space.size, end.seeds, lambda v: _conjugated(pull([v])), self.xs)
 
-        return pull
+
+def _conjugated(found: Sequence["tf.Tensor | None"]) -> list["tf.Tensor | None"]:
+    return [None if g is None else tf.math.conj(g) for g in found]
 
 
 class Columns:
