@@ -11,7 +11,17 @@ from . import errors
 __version__ = "0.1.0"
 
 # Names of symgrad.operators that are in the flat namespace too; the stub __init__.pyi lists the same.
-_OPERATORS: tuple[str, ...] = ("Lop", "Rop", "batch_jacobian", "ggnvp", "gradients", "hessian", "hvp", "jacobian")
+_OPERATORS: tuple[str, ...] = (
+    "Lop",
+    "Rop",
+    "batch_jacobian",
+    "ggnvp",
+    "gradients",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jacobian_blocks",
+)
 _PACKAGES = (
     "cli",
     "control_flow",

@@ -18,6 +18,7 @@ from .operators import gradients as gradients
 from .operators import hessian as hessian
 from .operators import hvp as hvp
 from .operators import jacobian as jacobian
+from .operators import jacobian_blocks as jacobian_blocks
 
 __version__: str
 __all__: list[str]

@@ -13,9 +13,10 @@ import typer
 from .. import __version__
 from ._demo import demo
 from ._inspect import inspect
+from ._jacobian import jacobian
 from ._render import render
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo, inspect, render)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, inspect, jacobian, render)
 
 app = typer.Typer(
     help="Derivatives of TensorFlow graphs: look at them, check them, explain them.",

@@ -7,5 +7,17 @@ from ._jacobian import jacobian
 from ._limits import limits
 from ._lop import Lop
 from ._rop import Rop
+from ._stream import jacobian_blocks
 
-__all__ = ["Lop", "Rop", "batch_jacobian", "ggnvp", "gradients", "hessian", "hvp", "jacobian", "limits"]
+__all__ = [
+    "Lop",
+    "Rop",
+    "batch_jacobian",
+    "ggnvp",
+    "gradients",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jacobian_blocks",
+    "limits",
+]

@@ -1,0 +1,98 @@
+"""`symgrad jacobian`: the Jacobian of a stored model, written to a file block by block."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def jacobian(
+    model: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
+    ys: Annotated[str, typer.Option("--ys", help="Output of the model, or name of a tensor.")],
+    xs: Annotated[str, typer.Option("--xs", help="Input or variable of the model, or name of a tensor.")],
+    out: Annotated[Path, typer.Option("--out", help="Where to write the Jacobian, a .npy file.")],
+    feed: Annotated[list[str] | None, typer.Option("--feed", help="NAME=FILE.npy, once for each input.")] = None,
+    block_size: Annotated[int | None, typer.Option("--block-size", min=1, help="Rows computed at a time.")] = None,
+    checkpoint: Annotated[str | None, typer.Option("--checkpoint", help="Prefix of the variables' values.")] = None,
+) -> None:
+    """Write dy/dx of a stored model as a .npy array of shape y.shape + x.shape, however large, block by block."""
+    import tensorflow.compat.v1 as tf
+
+    from .. import loaders, operators
+
+    loaded = loaders.load(model)
+    y, x = _tensor(loaded, ys, "--ys"), _variable_or_tensor(loaded, xs)
+    feeds = dict(_feed(loaded, pair) for pair in feed or [])
+    with loaded.graph.as_default(), tf.Session(graph=loaded.graph) as session:
+        loaded.restore(session, checkpoint)
+        of_y, of_x = (tuple(map(int, shape)) for shape in session.run([tf.shape(y), tf.shape(x)], feeds))
+        dtype = y.dtype.base_dtype
+        blocks = operators.jacobian_blocks(y, x, session=session, feed_dict=feeds, block_size=block_size)
+        _write(out, of_y, of_x, dtype.as_numpy_dtype, blocks)
+    typer.echo(f"{out}: {dtype.name}, shape {[*of_y, *of_x]}")
+
+
+def _write(out: Path, of_y: tuple[int, ...], of_x: tuple[int, ...], dtype: Any, blocks: Any) -> None:
+    """Rows come in the order of the file: they are appended, so that no more than one block is in memory.
+
+    A file that is not finished keeps the name of a part.
+    """
+    import numpy as np
+
+    part = out.with_name(out.name + ".part")
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": of_y + of_x}
+    with part.open("wb") as file, _progress() as progress:
+        np.lib.format.write_array_header_2_0(file, header)
+        task = progress.add_task("rows", total=math.prod(of_y))
+        for rows, block in blocks:
+            file.write(np.ascontiguousarray(block).data)
+            progress.update(task, completed=rows.stop)
+    part.replace(out)
+
+
+def _progress() -> Any:
+    """A bar on the terminal, nothing elsewhere."""
+    import sys
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+
+
+def _feed(loaded: Any, pair: str) -> tuple[Any, "np.ndarray"]:
+    import numpy as np
+
+    name, equals, path = pair.partition("=")
+    if not equals or not name or not path:
+        raise typer.BadParameter(f"--feed {pair!r}; wanted NAME=FILE.npy")
+    tensor = _tensor(loaded, name, "--feed")
+    try:
+        return tensor, np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise typer.BadParameter(f"--feed {pair!r}: {path} is no .npy array: {error}") from None
+
+
+def _variable_or_tensor(loaded: Any, name: str) -> Any:
+    for variable in loaded.variables:
+        if name in (variable.name, variable.op.name):
+            return variable
+    return _tensor(loaded, name, "--xs")
+
+
+def _tensor(loaded: Any, name: str, option: str) -> Any:
+    """An input or output by its name in the signature, or any tensor of the graph."""
+    known = {**loaded.inputs, **loaded.outputs}
+    if name in known:
+        return known[name]
+    try:
+        return loaded.graph.get_tensor_by_name(name if ":" in name else f"{name}:0")
+    except (KeyError, ValueError):
+        raise typer.BadParameter(
+            f"{option} {name!r} names nothing in the model; its inputs are {', '.join(sorted(loaded.inputs)) or 'none'}"
+            f", its outputs {', '.join(sorted(loaded.outputs)) or 'none'}"
+        ) from None

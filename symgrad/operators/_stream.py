@@ -1,0 +1,173 @@
+"""Jacobians larger than memory: blocks of rows, one run of a session each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _walk, rules
+from ..errors import ControlFlowError, ShapeError
+from . import _limits, _policy
+from ._call import Call
+from ._holomorphic import check_holomorphic
+from ._maps import LinearMap, Rows
+from ._rop import refuse_v1_loops
+from ._sweep import check_block_size, sweep
+from ._vectorise import trial
+from ._waist import waist
+
+# Rows in a run where they do not vectorise, so that not each of them costs the start of a run.
+_UNVECTORISED = 64
+
+# Read at no cost in every run; what is computed from other ops is computed once and fed.
+_SOURCES = frozenset({"Const", "Placeholder", "PlaceholderWithDefault", "ReadVariableOp", "VariableV2"})
+
+
+def jacobian_blocks(
+    y: Any, x: Any, *, session: tf.Session, feed_dict: dict[Any, Any] | None = None, block_size: int | None = None
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """The Jacobian dy/dx in blocks of rows, computed one after the other as they are asked for.
+
+    What the rows have in common is computed once, in the first run, and fed to the others: all blocks belong to one
+    forward pass, with one dropout mask.
+
+    Args:
+      y: tensor, any shape.
+      x: tensor or variable, any shape.
+      session: where variables have their values; one run for each block.
+      feed_dict: what y needs to be fed.
+      block_size: how many rows a block has; None is as many as fit in the memory budget, see
+        `symgrad.operators.limits`.
+
+    Returns:
+      Iterator of `(rows, block)`: a slice of the elements of y in C order, and an array [rows] + x.shape with
+      d y.ravel()[rows] / dx.
+
+    Raises:
+      DisconnectedError, MissingRuleError, DtypeError, GraphMismatchError, ControlFlowError: as for `jacobian`.
+      ControlFlowError: also where random numbers are drawn inside a loop that the derivative has to run again.
+
+    Example:
+      >>> x = tf.constant([1., 2., 3.])
+      >>> with tf.Session() as session:
+      ...     for rows, block in symgrad.jacobian_blocks(x ** 2, x, session=session, block_size=2):
+      ...         print(rows, block.tolist())
+      slice(0, 2, None) [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0]]
+      slice(2, 3, None) [[0.0, 0.0, 6.0]]
+    """
+    check_block_size(block_size)
+    with Call(y, x, None, "raise", "jacobian_blocks") as call:
+        if len(call.ys) != 1 or len(call.xs) != 1:
+            raise ShapeError("jacobian_blocks takes one y and one x; call it for each pair")
+        between = rules.between(call.ys, call.tensors)
+        refuse_v1_loops(between, "rows in blocks")
+        _policy.for_paths(between, call.ys, call.xs, "raise")
+        check_holomorphic(between, call.ys, call.xs)
+        plan = _plan(call, between, session, dict(feed_dict or {}), block_size)
+    return _blocks(plan, session)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What to run.
+
+    Attributes:
+      count: rows in all.
+      shape: of x.
+      size: rows in a run.
+      start: placeholder for the first row of a run.
+      block: those rows, [size, elements of x].
+      feeds: for every run.
+    """
+
+    count: int
+    shape: tuple[int, ...]
+    size: int
+    start: tf.Tensor
+    block: tf.Tensor
+    feeds: dict[Any, Any]
+
+
+def _blocks(plan: _Plan, session: tf.Session) -> Iterator[tuple[slice, np.ndarray]]:
+    for first in range(0, plan.count, plan.size):
+        last = min(first + plan.size, plan.count)
+        begin = max(0, last - plan.size)
+        rows = session.run(plan.block, {**plan.feeds, plan.start.name: begin})
+        yield slice(first, last), rows[first - begin : last - begin].reshape((last - first, *plan.shape))
+
+
+def _plan(call: Call, between: _walk.Between, session: tf.Session, feeds: dict, block_size: int | None) -> _Plan:
+    (y,), (x,) = call.ys, call.xs
+    count, shape = session.run([tf.size(y), tf.shape(x.value())], feeds)
+    narrow = waist(between, call.ys, call.xs)
+    target = x if narrow is None else _tensors.inputs([narrow], narrow.graph)[0]
+    linear = Rows([y], [target], call.stop).linear(0)
+    size, vectorises = _size(linear, block_size, int(count), int(np.prod(shape)))
+    start = tf.placeholder(tf.int32, [], "start")
+    shifted = replace(linear, count=size, seeds=lambda indices: linear.seeds(indices + start))
+    (rows,) = sweep(shifted, size if vectorises else 1, f"the Jacobian of {y.name} in blocks")
+    rows = tf.reshape(rows, [size, -1])
+    if narrow is not None:
+        (onward,) = sweep(Rows([narrow], [x], call.stop).linear(0), None, f"the Jacobian of {narrow.name} by rows")
+        rows = tf.matmul(rows, tf.reshape(onward, [narrow.shape.num_elements(), -1]))
+    # Behind a V1 branch that is not taken there are dead tensors, which have no value to be fed.
+    branches = any(op.type in ("Merge", "RefMerge") for op in between.ops)
+    common = [] if branches else _in_common(rows, start)
+    _refuse_random(rows, common)
+    feeds.update(zip([t.name for t in common], session.run(common, feeds)))
+    return _Plan(int(count), tuple(int(d) for d in shape), size, start, rows, feeds)
+
+
+def _size(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[int, bool]:
+    """How many rows a run takes, and whether they vectorise."""
+    outcome = trial(linear, vectorise=block_size != 1)
+    vectorises = block_size != 1 and not outcome.reason
+    if block_size is None:
+        block_size = _UNVECTORISED
+        if vectorises:
+            each = outcome.bytes_per_vector + outcome.bytes_per_unknown * max(elements)
+            block_size = max(1, _limits.current().block_bytes // max(1, each))
+    return max(1, min(block_size, elements[0])), vectorises
+
+
+def _in_common(rows: tf.Tensor, start: tf.Tensor) -> list[tf.Tensor]:
+    """The tensors that the rows of a run are computed from and that do not change from run to run.
+
+    Variables and constants stay where they are. So do the lists of loops, which
+    cannot be fed: they are computed in every run.
+    """
+    # In the order in which they were made: ops wait for each other too, as gradient functions make them.
+    depends: set[tf.Operation] = set()
+    for op in start.graph.get_operations():
+        if op is start.op or any(t.op in depends for t in op.inputs) or not depends.isdisjoint(op.control_inputs):
+            depends.add(op)
+    needed = [op for op in _walk.ancestors([rows], every=True) if op in depends]
+    return list(dict.fromkeys(t for op in needed for t in op.inputs if t.op not in depends and _can_be_fed(t)))
+
+
+def _can_be_fed(tensor: tf.Tensor) -> bool:
+    op = tensor.op
+    while op.type == "Identity":
+        op = op.inputs[0].op
+    carrier = tensor.dtype.base_dtype in (tf.resource, tf.variant)
+    movable = tensor.graph.is_feedable(tensor) and tensor.graph.is_fetchable(tensor)
+    return op.type not in _SOURCES and not carrier and movable
+
+
+def _refuse_random(rows: tf.Tensor, common: Sequence[tf.Tensor]) -> None:
+    """Raise ControlFlowError if each run would draw other random numbers."""
+    fed = {id(t) for t in common}
+    todo, seen = [rows.op], set()
+    while todo:
+        op = todo.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        if "seed2" in op.node_def.attr:
+            raise ControlFlowError(
+                f"{op.type} {op.name!r} would draw other numbers for each block of rows; draw them outside of the loop "
+                "or branch, with tf.random.stateless_*, or take symgrad.jacobian"
+            )
+        todo.extend(t.op for t in op.inputs if id(t) not in fed)
