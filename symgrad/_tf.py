@@ -76,11 +76,13 @@ __all__ = [
     "get_init_op",
     "gradient_registry",
     "import_scoped_meta_graph",
+    "is_recompute",
     "is_resource_variable",
     "is_stateful",
     "op_def_registry",
     "pfor",
     "register_python_function",
+    "results_of_custom_gradient",
     "traced_graph",
     "uid",
     "while_loop_v2",
@@ -106,6 +108,39 @@ def traced_graph(graph, name):
             return traced if isinstance(traced, FuncGraph) else None
         graph = getattr(graph, "outer_graph", None)
     return None
+
+
+def results_of_custom_gradient(op):
+    """How many of the inputs of an IdentityN made by tf.custom_gradient are what the user's function returned.
+
+    Behind them lies the inside of that function, which the custom gradient replaces; the inputs after them are its
+    arguments. TensorFlow keeps the number in the closure of the registered gradient only. 0 for every other op, and for
+    tf.recompute_grad, whose gradient is that of the inside.
+    """
+    return 0 if is_recompute(op) else _custom_gradient(op).get("flat_result_len", 0)
+
+
+def is_recompute(op):
+    """True for the IdentityN that tf.recompute_grad puts behind a function."""
+    return getattr(_custom_gradient(op).get("grad_fn"), "__qualname__", "").startswith("recompute_grad.")
+
+
+def _custom_gradient(op):
+    """What the gradient of an IdentityN made by tf.custom_gradient knows; nothing for other ops."""
+    if op.type != "IdentityN":
+        return {}
+    try:
+        return _closure(_closure(get_gradient_function(op)).get("tape_grad_fn"))
+    except LookupError:  # it was registered in another process
+        return {}
+
+
+def _closure(function):
+    """The variables that a function closes over, by name."""
+    code = getattr(function, "__code__", None)
+    if code is None or function.__closure__ is None:
+        return {}
+    return dict(zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__)))
 
 
 def register_python_function(function):

@@ -1,14 +1,14 @@
 """One reverse pass: the only caller of `tf.gradients`."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
-from .control_flow import PrivateCopy, mend_zero_gradients, rebuild_for
-from .errors import ControlFlowError, MissingRuleError, ShapeError
+from .control_flow import PrivateCopy, bodies, mend_zero_gradients, rebuild_for
+from .errors import ControlFlowError, MissingRuleError, SymgradError
 
 
 def reverse(
@@ -68,6 +68,9 @@ class Pullback:
         self._between = rules.between(ys, xs, stop) if between is None else between
         require_rules(self._between)
         self._copy = PrivateCopy(self._between)
+        for op in self._between.ops:
+            for new in self._copy.ops([op]):
+                require_inside(new, set(self._between.active_inputs(op)) if new.type == op.type else None)
         self._ys, self._xs, self._stop, self._name = list(ys), list(xs), list(stop), name
 
     def __call__(self, cotangents: Sequence[tf.Tensor | None]) -> list[tf.Tensor | None]:
@@ -76,7 +79,7 @@ class Pullback:
         ys, vectors = [y for y, _ in pairs], [v for _, v in pairs]
         options = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
         found = reverse(self._between, ys, self._xs, copy=self._copy, **options)
-        return [_tensors.densify(g) for g in found]
+        return [_tensors.densify(g) if connected else None for g, connected in zip(found, self._between.connected)]
 
 
 def vjp(
@@ -101,25 +104,58 @@ def vjp(
     Raises:
       MissingRuleError: an op on the way has a derivative that nobody computes; without it the result were incomplete.
     """
-    return Pullback(ys, xs, stop=stop, between=between, name=name)(cotangents)
+    with _typed("a gradient function between xs and ys"):
+        return Pullback(ys, xs, stop=stop, between=between, name=name)(cotangents)
 
 
 def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> list[Any]:
     """The gradient function of one op at cotangents of its outputs: what it returns for each input.
 
-    An op whose type has a transpose rule, and no gradient of its own, is differentiated by that rule. It must not be an
+    An op whose type has a rule of ours, and no gradient of its own, is differentiated by that rule. It must not be an
     op that its gradient function changes (see `control_flow.private`).
     """
-    own = rules.has_own_gradient(op)
-    function = _tf.get_gradient_function(op) if own or op.type not in rules.transpose else rules.transpose[op.type]
+    function = _rule(op) or _tf.get_gradient_function(op)
     wanted = len(op.inputs)  # taken before: the gradient of a loop gives it further inputs
-    found = function(op, *cotangents)
+    with _attached([op]), _typed(f"the gradient function of {op.type} {op.name!r}"):
+        found = function(op, *cotangents)
     found = list(found) if isinstance(found, list | tuple) else [found]
     if len(found) != wanted:
-        raise ShapeError(
+        raise MissingRuleError(
             f"the gradient function of {op.type} returned {len(found)} gradients for the {wanted} inputs of {op.name!r}"
         )
     return found
+
+
+@contextlib.contextmanager
+def _typed(what: str) -> Iterator[None]:
+    """Say of an error in a gradient function what it means: there is no usable rule."""
+    try:
+        yield
+    except SymgradError:
+        raise
+    except Exception as error:
+        raise MissingRuleError(f"{what} failed with {type(error).__name__}: {error}") from error
+
+
+def _rule(op: tf.Operation) -> Callable[..., Any] | None:
+    """The rule that stands for TensorFlow's gradient of `op`, if there is one."""
+    if rules.has_own_gradient(op):
+        return None
+    if rules.is_composite(op):
+        return _by_composite
+    return rules.transpose.find(op.type)
+
+
+def _by_composite(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
+    """The gradient of the ops that `op` could be made of."""
+    inputs = [tf.identity(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
+    outputs = rules.composite[op.type](op, *inputs)
+    outputs = outputs if isinstance(outputs, list | tuple) else [outputs]
+    pairs = [(y, u) for y, u in zip(outputs, cotangents) if y is not None and u is not None]
+    moving = [i for i, t in enumerate(inputs) if _tensors.is_differentiable(t)]
+    found = tf.gradients([y for y, _ in pairs], [inputs[i] for i in moving], [u for _, u in pairs], name="composite")
+    gradients = dict(zip(moving, found))
+    return [gradients.get(i) for i in range(len(inputs))]
 
 
 def require_rules(between: _walk.Between) -> None:
@@ -151,14 +187,38 @@ def _refuse_gradient_loops(between: _walk.Between) -> None:
             )
 
 
+def require_inside(op: tf.Operation, active: set[int] | None) -> None:
+    """The same for the bodies of a private V2 loop or branch, entered through the `active` inputs (None: any)."""
+    for body in bodies(op):
+        skipped = len(op.inputs) - len(body.inputs)  # the predicate of a branch
+        entering = {i for i in range(len(body.inputs)) if active is None or i + skipped in active}
+        while True:
+            xs = [t for i, t in enumerate(body.inputs) if i in entering and _tensors.is_differentiable(t)]
+            between = rules.between(body.outputs, xs)
+            carried = {i for i, reached in enumerate(between.reached) if reached} if "While" in op.type else set()
+            if carried <= entering:
+                break
+            entering |= carried
+        require_rules(between)
+        for inner in between.ops:
+            require_inside(inner, set(between.active_inputs(inner)))
+
+
 @contextlib.contextmanager
-def _attached(ops: Sequence[tf.Operation]) -> Iterator[None]:
-    """Let each op whose type has a transpose rule, and no gradient of its own, be differentiated by that rule."""
-    ruled = [op for op in ops if op.type in rules.transpose and not rules.has_own_gradient(op)]
-    for op in ruled:
-        op._gradient_function = rules.transpose[op.type]
+def _attached(ops: Iterable[tf.Operation]) -> Iterator[None]:
+    """Let each op with a rule of ours be differentiated by it, also in the bodies of private V2 loops and branches."""
+    attached = []
+    todo = list(ops)
+    while todo:
+        op = todo.pop()
+        rule = _rule(op)
+        if rule is not None:
+            op._gradient_function = rule
+            attached.append(op)
+        for body in bodies(op):
+            todo.extend(body.get_operations())
     try:
         yield
     finally:
-        for op in ruled:
+        for op in attached:
             op._gradient_function = None

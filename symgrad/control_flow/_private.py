@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
 from ..errors import ControlFlowError
+from ._inline import can_inline, inline, inline_within
 
 # Where TensorFlow's gradient code looks for the Python graphs of a functional op: attribute of the op, of the object.
 _LOOP = {"cond": "_cond_graph", "body": "_body_graph"}
@@ -28,14 +29,17 @@ _REPEATABLE = frozenset({
 
 
 class PrivateCopy:
-    """Copies of the ops of a graph that `tf.gradients` would change, and of all that lies between them and ys."""
+    """Copies of the ops of a graph that `tf.gradients` would change, and of all that lies between them and ys.
+
+    Function calls are replaced by the ops of their bodies.
+    """
 
     def __init__(self, between: _walk.Between):
         self._tensors: dict[int, tf.Tensor] = {}
-        self._ops: dict[tf.Operation, tf.Operation] = {}
+        self._ops: dict[tf.Operation, list[tf.Operation]] = {}
         for op in between.ops:
             sources = between.sources.of(op)
-            if _needs_copy(op) or any(id(t) in self._tensors for t in sources):
+            if needs_copy(op) or any(id(t) in self._tensors for t in sources):
                 self._copy(op, [self._tensors.get(id(s), t) for s, t in zip(sources, op.inputs)])
 
     def of(self, tensors: Iterable[tf.Tensor]) -> list[tf.Tensor]:
@@ -43,16 +47,16 @@ class PrivateCopy:
         return [self._tensors.get(id(t), t) for t in tensors]
 
     def ops(self, ops: Iterable[tf.Operation]) -> list[tf.Operation]:
-        """The ops, each replaced by its copy if it has one."""
-        return [self._ops.get(op, op) for op in ops]
+        """The ops, each replaced by what stands in its place, if anything does."""
+        return [new for op in ops for new in self._ops.get(op, [op])]
 
     def _copy(self, op: tf.Operation, inputs: list[tf.Tensor]) -> None:
-        self._ops[op] = copied = private(op, inputs)
-        self._tensors.update((id(old), new) for old, new in zip(op.outputs, copied.outputs))
+        outputs, self._ops[op] = private(op, inputs)
+        self._tensors.update((id(old), new) for old, new in zip(op.outputs, outputs))
 
 
-def private(op: tf.Operation, inputs: list[tf.Tensor]) -> tf.Operation:
-    """A copy of one op on other inputs, whose gradient changes nothing that the user has.
+def private(op: tf.Operation, inputs: list[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
+    """What computes the outputs of an op on other inputs and may be changed: its outputs and ops, one but for a call.
 
     Raises:
       ControlFlowError: the op must not run twice, or lies inside V1 control flow.
@@ -63,13 +67,25 @@ def private(op: tf.Operation, inputs: list[tf.Tensor]) -> tf.Operation:
             f"{op.type} {op.name!r} depends on a V2 loop, branch or function call and lies inside V1 control flow; "
             "build the whole graph with one kind (tf.enable_control_flow_v2 or tf.disable_control_flow_v2)"
         )
-    copied = clone(op, inputs)
-    _name_bodies_afresh(copied)
-    return copied
+    if can_inline(op):
+        outputs, ops = inline(op, inputs)
+    else:
+        ops = [clone(op, inputs)]
+        outputs = list(ops[0].outputs)
+    for new in ops:
+        _name_bodies_afresh(new)
+    return outputs, ops
 
 
-def _needs_copy(op: tf.Operation) -> bool:
-    return op.type in MUTATED and not isinstance(op.graph, _tf.FuncGraph)
+def needs_copy(op: tf.Operation) -> bool:
+    """True for an op that `tf.gradients` changes under the eyes of a session, and for a function call."""
+    return can_inline(op) or (op.type in MUTATED and not isinstance(op.graph, _tf.FuncGraph))
+
+
+def bodies(op: tf.Operation) -> list[tf.Graph]:
+    """The Python graphs of the branches, or of the body, of a private V2 branch or loop."""
+    attributes = [name for _, name in _body_attributes(op) if name != "_cond_graph"]
+    return [graph for graph in (getattr(op, name, None) for name in attributes) if graph is not None]
 
 
 def clone(op: tf.Operation, inputs: list[tf.Tensor]) -> tf.Operation:
@@ -102,6 +118,7 @@ def _name_bodies_afresh(op: tf.Operation) -> None:
         body = _tf.function_graph(op, [t.shape for t in shapes], attribute.name)
         body.name = f"{attribute.name}_copy_{_tf.uid()}"
         setattr(op, cache, body)
+        inline_within(body)
         for inner in body.get_operations():
             if inner.type in MUTATED:
                 _name_bodies_afresh(inner)

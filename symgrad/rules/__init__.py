@@ -1,6 +1,7 @@
 """What an op type means to differentiation: pushforward, transpose and linear rules, and what is missing."""
 
-from . import _array, _math, _nn
+from . import _array, _image, _math, _nn, _sparse
+from ._composites import composite, composite_when, is_composite
 from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing, writes_state
 from ._registry import Registry, pushforward, transpose
 from ._rows import Row, alike, by_input, linear, multilinear, symmetric
@@ -13,9 +14,12 @@ __all__ = [
     "alike",
     "between",
     "by_input",
+    "composite",
+    "composite_when",
     "cut_at",
     "gaps",
     "has_own_gradient",
+    "is_composite",
     "linear",
     "missing",
     "multilinear",
@@ -26,4 +30,4 @@ __all__ = [
     "writes_state",
 ]
 
-_TABLES = (_array, _math, _nn)  # importing them registers their rules
+_TABLES = (_array, _image, _math, _nn, _sparse)  # importing them registers their rules

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, _walk
+from ._composites import is_composite
 from ._registry import transpose
 
 
@@ -17,10 +18,12 @@ class Cut(enum.Enum):
     ZERO = "the derivative is zero wherever it exists"
     INTEGER = "an integer or boolean tensor"
     SHAPE = "only the shape is read, not the values"
+    REPLACED = "a tf.custom_gradient stands for the derivative of what is inside"
     # A gap: a derivative may exist, and nobody computes it.
     NOT_DIFFERENTIABLE = "TensorFlow marks the op type NotDifferentiable"
     UNREGISTERED = "the op type has no registered gradient"
     UNANSWERED = "the op's gradient function leaves this input out"
+    UNHEARD = "the op's gradient function leaves out an output that leads to ys"
     ASSIGNED = "an assignment, which passes no derivative to the variable"
     CUSTOM_LOST = "the op's custom gradient is not registered in this process"
     FUNCTION_CALL = "the call of a function that TensorFlow cannot differentiate"
@@ -43,7 +46,8 @@ class Cut(enum.Enum):
 
 
 _GAPS = frozenset({
-    Cut.NOT_DIFFERENTIABLE, Cut.UNREGISTERED, Cut.UNANSWERED, Cut.ASSIGNED, Cut.CUSTOM_LOST, Cut.FUNCTION_CALL,
+    Cut.NOT_DIFFERENTIABLE, Cut.UNREGISTERED, Cut.UNANSWERED, Cut.UNHEARD, Cut.ASSIGNED, Cut.CUSTOM_LOST,
+    Cut.FUNCTION_CALL,
 })  # fmt: skip
 
 # Piecewise constant, or not a function of the values of its input (TensorFlow answers None or marks them).
@@ -54,8 +58,27 @@ _ZERO = frozenset({
 
 _SHAPE = frozenset({"Rank", "Shape", "ShapeN", "Size"})
 
-# (op type, input) pairs that TensorFlow's gradient function answers with None although the derivative is not 0.
-_UNANSWERED = frozenset({("PadV2", 2), ("Zeta", 0)})
+# Inputs that TensorFlow's gradient function answers with None although the derivative is not 0.
+_UNANSWERED: dict[str, tuple[int, ...]] = {
+    "Betainc": (0, 1),
+    "MatrixDiagPartV3": (2,),
+    "MatrixDiagV3": (4,),
+    "MatrixSolveLs": (2,),
+    "Polygamma": (0,),
+    "QuantizeAndDequantizeV2": (1, 2),
+    "QuantizeAndDequantizeV3": (1, 2),
+    "ScaleAndTranslate": (2, 3),
+    "SparseMatrixAdd": (2, 3),
+}
+
+# Inputs that are answered with None because the derivative is 0.
+_WITHOUT_INFLUENCE = {"SparseAdd": (6,)}
+
+_BATCH_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
+_BATCH_NORM_GRADS = tuple(f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3"))
+
+# Outputs whose cotangents TensorFlow's gradient function does not hear, although they move.
+_UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(_BATCH_NORMS, (1, 2))}
 
 _WRITING = (
     "Apply", "Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign",
@@ -82,8 +105,15 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
         return Cut.SHAPE
     if op.outputs and not any(map(_tensors.is_differentiable, op.outputs)):
         return Cut.INTEGER
-    if op.type in transpose and not has_own_gradient(op):
+    own = has_own_gradient(op)
+    if not own and is_composite(op):
+        return None
+    if not own and op.type in transpose:
+        if transpose.is_flat(op.type, index):
+            return Cut.ZERO
         return None if transpose.answers(op.type, index) else Cut.UNANSWERED
+    if own and index < _tf.results_of_custom_gradient(op):
+        return Cut.REPLACED
     try:
         function = _tf.get_gradient_function(op)
     except LookupError:
@@ -92,8 +122,18 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
         return None if is_call(op) else Cut.UNREGISTERED
     if function is None:
         return Cut.ASSIGNED if writes_state(op.type) else Cut.NOT_DIFFERENTIABLE
-    if (op.type, index) in _UNANSWERED and not has_own_gradient(op):
+    return None if own else _silent(op, index)
+
+
+def _silent(op: tf.Operation, index: int) -> Cut | None:
+    """What the None means that TensorFlow's gradient function answers for this input; None if it answers."""
+    if index in _WITHOUT_INFLUENCE.get(op.type, ()):
+        return Cut.ZERO
+    if index in _UNANSWERED.get(op.type, ()):
         return Cut.UNANSWERED
+    if (op.type in _BATCH_NORMS and index > 2) or (op.type in _BATCH_NORM_GRADS and index > 2):
+        # In training these are not read, or are functions of x by which the gradient knows them.
+        return Cut.ZERO if op.get_attr("is_training") else Cut.UNANSWERED
     return None
 
 
@@ -160,4 +200,7 @@ def gaps(between: _walk.Between) -> list[Gap]:
             cut = cut_at(op, index)
             if cut is not None and cut.is_gap:
                 found.append((op, index, cut))
+        unheard = () if has_own_gradient(op) else _UNHEARD.get(op.type, ())
+        if any(id(op.outputs[k]) in between.tensors for k in unheard):
+            found.append((op, between.active_inputs(op)[0], Cut.UNHEARD))
     return found

@@ -1,11 +1,15 @@
-"""Pushforward rules of arithmetic, reductions and linear algebra."""
+"""Rules of arithmetic, reductions, Fourier transforms and linear algebra."""
+
+import math
 
 import tensorflow.compat.v1 as tf
 
-from . import _rows
-from ._rows import by_input, linear, multilinear, symmetric
+from ._composites import composite, composite_when
+from ._registry import transpose
+from ._rows import alike, by_input, linear, multilinear, symmetric
 
-_rows.alike("Identity", "RefIdentity", "IdentityN", "ReadVariableOp", "Snapshot", "DeepCopy", "EnsureShape")
+alike("DebugIdentityV2", "DeepCopy", "EnsureShape", "Identity", "IdentityN", "PlaceholderWithDefault")
+alike("ReadVariableOp", "RefIdentity", "Snapshot")
 
 # Elementwise and real, or holomorphic.
 symmetric(
@@ -17,14 +21,14 @@ symmetric(
 )  # fmt: skip
 symmetric("Softmax")  # diag(s) - s s^T
 
-linear("AccumulateNV2", "AddN", "Cast", "Complex", "Conj", "Cumsum", "Imag", "Mean", "Neg", "Real", "Sum", moves=None)
-linear("SegmentMean", "SegmentSum", "UnsortedSegmentSum", moves=0)
-linear("SparseSegmentMean", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN", moves=0)
-linear("SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumWithNumSegments", moves=0)
+linear("AccumulateNV2", "AddN", "Cast", "Complex", "Conj", "Cumsum", "Imag", "Mean", "Neg", "Real", "Sum")
+linear("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "RFFT", "RFFT2D", "RFFT3D")
+linear("SegmentMean", "SegmentSum", "UnsortedSegmentSum")
+linear("SparseSegmentMean", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN")
+linear("SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumWithNumSegments")
+linear("SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad", "SparseSegmentSumGrad", moves=0)
 
 multilinear("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Cross", "Einsum", "MatMul", "Mul", "SparseMatMul")
-multilinear("SparseTensorDenseMatMul", moves=(1, 3))
-multilinear("MulNoNan", moves=(0,))  # in x; the 0 * inf of y is kept from the double VJP
 
 by_input("Add", "AddV2")(lambda op, dx: dx, lambda op, dy: dy)
 by_input("Sub")(lambda op, dx: dx, lambda op, dy: -dy)
@@ -49,3 +53,113 @@ by_input("Minimum")(
 
 def _where(chosen: tf.Tensor, tangent: tf.Tensor) -> tf.Tensor:
     return tf.where_v2(chosen, tangent, tf.zeros([], tangent.dtype))
+
+
+@transpose("SoftsignGrad")
+def _softsign_grad(op, t):
+    """dx = dy / (1 + |x|)^2."""
+    dy, x = op.inputs
+    a = 1 + tf.abs(x)
+    return t / a**2, -2 * tf.sign(x) * dy * t / a**3
+
+
+def _segments(op_type, function):
+    @transpose(op_type, answers=(0,))
+    def rule(op, t):
+        """The forward op on t: dx[indices] += dy[segment_ids], weighted."""
+        dy, indices, segments, _ = op.inputs
+        return [function(t, indices, segments, num_segments=tf.shape(dy)[0]), None, None, None]
+
+
+_segments("SparseSegmentSumGrad", tf.sparse.segment_sum)
+_segments("SparseSegmentMeanGrad", tf.sparse.segment_mean)
+_segments("SparseSegmentSqrtNGrad", tf.sparse.segment_sqrt_n)
+
+
+def _is_complex(op: tf.Operation) -> bool:
+    return op.outputs[0].dtype.is_complex
+
+
+# TensorFlow's gradients of these four do not conjugate (2.15 to 2.21).
+def _but_at_zero(function):
+    def rule(op, x, y):
+        zero = tf.equal(x, 0)
+        return tf.where_v2(zero, tf.zeros([], x.dtype), function(x, tf.where_v2(zero, tf.ones([], y.dtype), y)))
+
+    return rule
+
+
+composite_when(_is_complex, "Xdivy")(_but_at_zero(lambda x, y: x / y))
+composite_when(_is_complex, "Xlogy")(_but_at_zero(lambda x, y: x * tf.log(y)))
+composite_when(_is_complex, "Xlog1py")(_but_at_zero(lambda x, y: x * tf.math.log1p(y)))
+composite_when(_is_complex, "MulNoNan")(lambda op, x, y: x * y)
+
+# The Bernoulli numbers B_2, B_4, ..., B_20.
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+_SHIFT = 12
+
+
+transpose("Snapshot")(lambda op, dy: dy)
+
+
+@composite("Zeta")
+def _zeta(op, s, q):
+    """Hurwitz's zeta function by the Euler-Maclaurin formula, which has a derivative in s as well.
+
+    sum_{n<N} (n+q)^-s + a^(1-s) / (s-1) + a^-s / 2 + sum_k B_2k / (2k)! s (s+1) ... (s+2k-2) a^(-s-2k+1), a = N + q.
+    With N = 12 and ten terms the rest is below 1e-16 for the s at which the function is not 1 to all digits.
+
+    Reference: F. Johansson (2015), Rigorous high-precision computation of the Hurwitz zeta function and its
+    derivatives, Numerical Algorithms 69.
+    """
+    a = q + _SHIFT
+    total = tf.add_n([tf.pow(q + n, -s) for n in range(_SHIFT)]) + tf.pow(a, 1 - s) / (s - 1) + tf.pow(a, -s) / 2
+    rising = s
+    for k, bernoulli in enumerate(_BERNOULLI, 1):
+        total += bernoulli / math.factorial(2 * k) * rising * tf.pow(a, -s - (2 * k - 1))
+        rising = rising * (s + (2 * k - 1)) * (s + 2 * k)
+    return total
+
+
+# The raw ops crop what is longer than fft_length; TensorFlow's gradients take it that nothing was cropped.
+@composite("RFFT", "RFFT2D")
+def _rfft(op, x, length):
+    x = _cropped(x, tf.unstack(length, 1 if op.type == "RFFT" else 2))
+    return getattr(tf.raw_ops, op.type)(input=x, fft_length=length, Tcomplex=op.get_attr("Tcomplex"))
+
+
+@composite("IRFFT", "IRFFT2D")
+def _irfft(op, x, length):
+    *outer, last = tf.unstack(length, 1 if op.type == "IRFFT" else 2)
+    x = _cropped(x, [*outer, last // 2 + 1])
+    return getattr(tf.raw_ops, op.type)(input=x, fft_length=length, Treal=op.get_attr("Treal"))
+
+
+@composite("RFFT3D")
+def _rfft3d(op, x, length):
+    """A real transform along the last axis, then complex ones along the other two."""
+    x = _cropped(x, tf.unstack(length, 3))
+    half = tf.raw_ops.RFFT(input=x, fft_length=length[2:], Tcomplex=op.get_attr("Tcomplex"))
+    return _fft_of_outer_axes(half, tf.fft2d)
+
+
+@composite("IRFFT3D")
+def _irfft3d(op, x, length):
+    *outer, last = tf.unstack(length, 3)
+    x = _fft_of_outer_axes(_cropped(x, [*outer, last // 2 + 1]), tf.ifft2d)
+    return tf.raw_ops.IRFFT(input=x, fft_length=length[2:], Treal=op.get_attr("Treal"))
+
+
+def _cropped(x, lengths):
+    """The front of the last axes."""
+    fronts = [slice(None, n) for n in lengths]
+    index = (..., *fronts)
+    return x[index]
+
+
+def _fft_of_outer_axes(x, transform):
+    """`transform` over the axes -3 and -2."""
+    rank = tf.rank(x)
+    there = tf.concat([tf.range(rank - 3), [rank - 1, rank - 3, rank - 2]], 0)
+    back = tf.concat([tf.range(rank - 3), [rank - 2, rank - 1, rank - 3]], 0)
+    return tf.transpose(transform(tf.transpose(x, there)), back)

@@ -15,23 +15,26 @@ class Registry:
         self.kind = kind
         self._rules: dict[str, Rule] = {}
 
-    def __call__(self, *op_types: str, answers: tuple[int, ...] | None = None) -> Callable[[Rule], Rule]:
+    def __call__(
+        self, *op_types: str, answers: tuple[int, ...] | None = None, flat: tuple[int, ...] = ()
+    ) -> Callable[[Rule], Rule]:
         """The decorator that makes a function the rule of `op_types`; it returns the function unchanged.
 
         Args:
           *op_types: what `op.type` says.
           answers: the numbers of the inputs that the rule speaks for, if not for all: a derivative that needs another
             one raises MissingRuleError.
+          flat: the numbers of inputs in which the op is constant, or constant by pieces: their derivative is zero.
         """
 
         def register(rule: Rule) -> Rule:
             for op_type in op_types:
-                self.add(op_type, rule, answers)
+                self.add(op_type, rule, answers, flat)
             return rule
 
         return register
 
-    def add(self, op_type: str, rule: Rule, answers: tuple[int, ...] | None = None) -> None:
+    def add(self, op_type: str, rule: Rule, answers: tuple[int, ...] | None = None, flat: tuple[int, ...] = ()) -> None:
         """Make `rule` the rule of `op_type`."""
         if op_type in self._rules:
             raise ValueError(
@@ -40,7 +43,13 @@ class Registry:
             )
         if answers is not None:
             rule.answers = answers  # type: ignore[attr-defined]
+        if flat:
+            rule.flat = flat  # type: ignore[attr-defined]
         self._rules[op_type] = rule
+
+    def find(self, op_type: str) -> Rule | None:
+        """The rule of `op_type`, or None."""
+        return self._rules.get(op_type)
 
     def answers(self, op_type: str, index: int) -> bool:
         """True if there is a rule for `op_type` and it speaks for the input of that number."""
@@ -48,6 +57,10 @@ class Registry:
             return False
         answered = getattr(self._rules[op_type], "answers", None)
         return answered is None or index in answered
+
+    def is_flat(self, op_type: str, index: int) -> bool:
+        """True if the rule of `op_type` declares that the derivative in this input is zero."""
+        return index in getattr(self._rules.get(op_type), "flat", ())
 
     def __contains__(self, op_type: str) -> bool:
         return op_type in self._rules

@@ -106,8 +106,22 @@ def total(terms: Sequence[Sequence[tf.Tensor | None]]) -> list[tf.Tensor | None]
     outputs = []
     for parts in zip(*terms):
         there = [p for p in parts if p is not None and _tensors.is_differentiable(p)]
-        outputs.append(None if not there else there[0] if len(there) == 1 else tf.add_n(there))
+        outputs.append(_sum(there) if there else None)
     return outputs
+
+
+def _sum(terms: Sequence[tf.Tensor]) -> tf.Tensor:
+    if terms[0].dtype != tf.variant or len(terms) == 1:
+        return tf.add_n(terms) if len(terms) > 1 else terms[0]
+    # Of variants only sparse matrices come from an op that is linear in several inputs; no CPU kernel adds them.
+    dtype = tf.as_dtype(terms[0].op.get_attr("type" if terms[0].op.type == "SparseMatrixSparseMatMul" else "T"))
+    parts = [tf.raw_ops.CSRSparseMatrixToSparseTensor(sparse_matrix=term, type=dtype) for term in terms]
+    joined = tf.SparseTensor(*parts[0])
+    for part in parts[1:]:
+        joined = tf.sparse.add(joined, tf.SparseTensor(*part))
+    return tf.raw_ops.SparseTensorToCSRSparseMatrix(
+        indices=joined.indices, values=joined.values, dense_shape=joined.dense_shape
+    )
 
 
 def alike(*op_types: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp, _walk, rules
+from .. import _tensors, _tf, _vjp, _walk, rules
 from ..control_flow import MUTATED, private
 from ..errors import MissingRuleError
 
@@ -15,13 +15,17 @@ def through(op: tf.Operation, tangents: Tangents, needed: Sequence[bool]) -> Tan
     """The tangents of the outputs of `op` from those of its inputs; None is a tangent of zeros."""
     if all(has_rule(op, i) for i, t in enumerate(tangents) if t is not None):
         return _by_rule(op, tangents)
-    # `tf.gradients` changes a V2 loop, branch or function call: take a copy.
-    return _by_double_vjp(private(op, list(op.inputs)) if op.type in MUTATED else op, tangents, needed)
+    if op.type in MUTATED:  # `tf.gradients` changes a V2 loop or branch: take a copy
+        _, (op,) = private(op, list(op.inputs))
+        _vjp.require_inside(op, {i for i, t in enumerate(tangents) if t is not None})
+    return _by_double_vjp(op, tangents, needed)
 
 
 def has_rule(op: tf.Operation, index: int) -> bool:
     """True if a pushforward rule says how the tangent of this input goes on."""
-    return rules.pushforward.answers(op.type, index) and not rules.has_own_gradient(op)
+    if rules.has_own_gradient(op):
+        return _tf.is_recompute(op)
+    return rules.pushforward.answers(op.type, index)
 
 
 def _by_rule(op: tf.Operation, tangents: Tangents) -> Tangents:

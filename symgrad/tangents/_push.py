@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk, rules
+from .. import _tensors, _tf, _walk, rules
+from ..control_flow import CALLS, can_inline, private
 from ..errors import ControlFlowError, MissingRuleError
 from . import _ops
 
@@ -118,6 +119,31 @@ def _refuse_loop(driver: Push, op: tf.Operation) -> None:
         f"ys cross the V1 loop {frame} (at {op.name!r}), through which tangents cannot be pushed op by op; build the "
         "loop with tf.enable_control_flow_v2() on"
     )
+
+
+@handler(*CALLS)
+def _through_call(driver: Push, op: tf.Operation) -> None:
+    """Push through the ops of the body, put in the place of the call."""
+    tangents = driver.inputs(op)
+    moving = [i for i, t in enumerate(tangents) if t is not None]
+    if not can_inline(op):
+        return _through(driver, op)
+    inputs = [_alias(t) if i in moving else t for i, t in enumerate(op.inputs)]
+    outputs, ops = private(op, inputs)
+    needed = [(old, new) for old, new, n in zip(op.outputs, outputs, driver.needed(op)) if n]
+    xs = [inputs[i] for i in moving]
+    between = rules.between([new for _, new in needed], xs, within=ops)
+    found = push(between, [new for _, new in needed], xs, [tangents[i] for i in moving])
+    for (old, _), tangent in zip(needed, found):
+        if tangent is not None:
+            driver.add(old, tangent)
+
+
+def _alias(tensor: tf.Tensor) -> tf.Tensor:
+    """The same values under another name, so that what comes in is told apart from what the call came from."""
+    alias = tf.identity(tensor)
+    _tf.copy_handle_data(tensor, alias)
+    return alias
 
 
 _ARRAYS = [f"TensorArray{what}V3" for what in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")]

@@ -1,0 +1,75 @@
+"""Function calls replaced by copies of the ops of their bodies.
+
+TensorFlow differentiates a call by rules of its own, among which ours cannot be put, and a call that came from a file
+it cannot differentiate twice at all. The ops of the body are differentiated like any others.
+"""
+
+from collections.abc import Sequence
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tf
+
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
+
+def can_inline(op: tf.Operation) -> bool:
+    """True for a function call that has no gradient of the user's own."""
+    if op.type not in CALLS or "_gradient_op_type" in op.node_def.attr:
+        return False
+    function = op._gradient_function  # tf.function gives each of its calls a method of this class
+    return function is None or function.__qualname__.startswith("_DelayedRewriteGradientFunctions.")
+
+
+def inline(op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
+    """The outputs of a call on `inputs`, computed by copies of the ops of the body; and these copies, in order.
+
+    What the body does besides its outputs (prints, assertions) is left to the call itself. Calls inside are inlined
+    too.
+    """
+    copies: list[tf.Operation] = []
+    with op.graph.as_default(), tf.control_dependencies(None), tf.control_dependencies(list(op.control_inputs)):
+        outputs = _body(op, inputs, op.device, copies)
+    for new, old in zip(outputs, op.outputs):
+        new.set_shape(old.shape)
+    return outputs, copies
+
+
+def _body(call, inputs, device, copies) -> list[tf.Tensor]:
+    graph = tf.get_default_graph()
+    body = _tf.function_graph(call, [t.shape for t in call.inputs], call.get_attr("f").name)
+    made = {id(inner): outer for inner, outer in zip(body.inputs, inputs)}
+    done: dict[tf.Operation, tf.Operation] = {}
+    with tf.name_scope(call.name.rsplit("/", 1)[-1]):
+        for op in body.get_operations():
+            if op.outputs and all(id(t) in made for t in op.outputs):
+                continue
+            reads = [made[id(t)] for t in op.inputs]
+            with tf.control_dependencies([done[c] for c in op.control_inputs if c in done]):
+                if can_inline(op):
+                    outputs = _body(op, reads, device, copies)
+                else:
+                    name = op.name.rsplit("/", 1)[-1]
+                    dtypes = [t.dtype for t in op.outputs]
+                    done[op] = new = graph.create_op(op.type, reads, dtypes, name=name, attrs=dict(op.node_def.attr))
+                    new._set_device(op.device or device)
+                    copies.append(new)
+                    outputs = new.outputs
+            for old, fresh in zip(op.outputs, outputs):
+                _tf.copy_handle_data(old, fresh)
+                made[id(old)] = fresh
+    return [made[id(t)] for t in body.outputs]
+
+
+def inline_within(body: tf.Graph) -> None:
+    """Inline the calls in a function body that is ours alone."""
+    for op in body.get_operations():
+        if can_inline(op):
+            outputs, _ = inline(op, list(op.inputs))
+            for old, new in zip(op.outputs, outputs):
+                for reader in list(old.consumers()):
+                    for i, tensor in enumerate(reader.inputs):
+                        if tensor is old:
+                            reader._update_input(i, new)
+            replaced = {id(old): new for old, new in zip(op.outputs, outputs)}
+            body.outputs = [replaced.get(id(t), t) for t in body.outputs]

@@ -1,0 +1,130 @@
+"""Take every road through a row and say how it ended."""
+
+import contextlib
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+import symgrad
+from sweep.table import ROADS
+from symgrad import errors
+from symgrad.testing._probe import Probe, inner, random_like
+
+# Central differences: relative to the largest element, and at least 1. Float32 rounds to 1e-7, over a step of 5e-3.
+FINE, COARSE = 1e-6, 1e-2
+# The adjoint identity holds up to the rounding of short sums.
+ADJOINT_FINE, ADJOINT_COARSE = 1e-10, 1e-4
+
+# Without Grappler: a graph is run three times, so optimising it takes longer than it saves.
+_CONFIG = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+_CONFIG.graph_options.rewrite_options.disable_meta_optimizer = True
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How one road ended: "right", "zero", "error" (typed), "cannot run", or one of the failures.
+
+    The failures: "wrong" (numbers), "none" (no number), "untyped" (an error that is none of symgrad's).
+    """
+
+    status: str
+    detail: str = ""
+
+    @property
+    def failed(self):
+        return self.status in ("wrong", "none", "untyped")
+
+
+def sweep(row):
+    """For each road its Verdict."""
+    rng = np.random.default_rng(zlib.crc32(row.label.encode()))
+    with tf.Graph().as_default(), contextlib.ExitStack() as stack:
+        try:
+            ys, xs = row.build(rng)
+            session = stack.enter_context(tf.Session(config=_CONFIG))
+            session.run(tf.global_variables_initializer())
+            probe = Probe(ys, xs, session, None)
+            case = _Case(row, probe, rng)
+        except Exception as error:
+            return dict.fromkeys(ROADS, Verdict("cannot run", _first_line(error)))
+        return {road: case.verdict(road) for road in ROADS}
+
+
+class _Case:
+    def __init__(self, row, probe, rng):
+        self.row, self.probe = row, probe
+        self.given = [x.given for x in probe.xs]
+        points = probe.points()
+        self.v = [random_like(p.shape, x.dtype, rng) for p, x in zip(points, probe.xs)]
+        self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys)]
+        self.want = self._differences(points)
+        self.pulled = None
+
+    def _differences(self, points):
+        eps = float(np.cbrt(np.finfo(np.float32 if self.row.coarse else np.float64).eps))
+        ahead, behind = (
+            self.probe.run(
+                self.probe.ys,
+                [(x, (p + sign * eps * v).astype(p.dtype)) for x, p, v in zip(self.probe.xs, points, self.v)],
+            )
+            for sign in (1, -1)
+        )
+        return [(np.asarray(a) - b) / (2 * eps) for a, b in zip(ahead, behind)]
+
+    def verdict(self, road):
+        try:
+            built = self._build(road)
+        except errors.SymgradError as error:
+            if self.row.check == "zero" and isinstance(error, errors.DisconnectedError):
+                small = all(np.max(np.abs(w), initial=0) == 0 for w in self.want)
+                return Verdict("zero" if small else "wrong", _first_line(error))
+            return Verdict("error", f"{type(error).__name__}: {_first_line(error)}")
+        except Exception as error:
+            return Verdict("untyped", f"{type(error).__name__}: {_first_line(error)}")
+        try:
+            return self._compare(road, built)
+        except tf.errors.OpError as error:
+            return Verdict("untyped", f"at run time: {type(error).__name__}: {_first_line(error)}")
+
+    def _build(self, road):
+        if road == "Lop":
+            return symgrad.Lop(self.probe.ys, self.given, self.u)
+        return symgrad.Rop(self.probe.ys, self.given, self.v, method=road)
+
+    def _compare(self, road, built):
+        if self.row.check == "zero":
+            return Verdict("none", "a derivative where there is none")
+        if self.row.check == "adjoint":
+            return self._adjoint(road, built)
+        got = self.probe.run(built)
+        if road == "Lop":
+            pairs = [(np.float64(inner(got, self.v)), np.float64(inner(self.u, self.want)))]
+        else:
+            pairs = list(zip(got, self.want))
+        scale = max([1.0, *(float(np.max(np.abs(w), initial=0)) for _, w in pairs)])
+        off = max(float(np.max(np.abs(np.asarray(g) - w), initial=0)) for g, w in pairs) / scale
+        return _judge(off, COARSE if self.row.coarse else FINE)
+
+    def _adjoint(self, road, built):
+        if road == "Lop":
+            self.pulled = built
+            got = self.probe.run(built)
+            return Verdict("right") if all(np.all(np.isfinite(g)) for g in got) else Verdict("wrong", "not finite")
+        pushed, pulled = self.probe.run([built, self.pulled])
+        left, right = inner(self.u, pushed), inner(pulled, self.v)
+        return _judge(abs(left - right) / max(1.0, abs(right)), ADJOINT_COARSE if self.row.coarse else ADJOINT_FINE)
+
+
+def _judge(off, tolerance):
+    return Verdict("right") if off <= tolerance else Verdict("wrong", f"off by {off:.1e}")
+
+
+def _first_line(error):
+    """The first line that says something; TensorFlow puts a traceback above the messages of a run."""
+    lines = [line.strip() for line in str(getattr(error, "message", error)).split("\n") if line.strip()]
+    said = [
+        line for line in lines if not line.startswith(("Graph execution error", "Detected at node", "File ", "Node: "))
+    ]
+    return (said or lines or [type(error).__name__])[0][:300]

@@ -1,0 +1,149 @@
+"""The words in which the sweep's tables are written: an op type, its inputs, and what is expected of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+ROADS = ("Lop", "double_vjp", "forward")
+
+
+@dataclass(frozen=True)
+class X:
+    """A floating input that the derivative is taken with respect to: how its values are drawn, and its shape."""
+
+    draw: Callable
+    shape: tuple[int, ...]
+
+    def __call__(self, rng, dtype):
+        values = np.asarray(self.draw(rng, self.shape))
+        return tf.constant(values if np.iscomplexobj(values) else values.astype(dtype.as_numpy_dtype))
+
+
+def _complex(rng, shape):
+    return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+def _distinct(rng, shape):
+    return rng.permutation(int(np.prod(shape))).reshape(shape) / 4.0 - 1.1
+
+
+def _definite(rng, shape):
+    m = rng.standard_normal(shape)
+    return m @ np.swapaxes(m, -1, -2) + shape[-1] * np.eye(shape[-1])
+
+
+def N(*shape):
+    """Standard normal."""
+    return X(lambda rng, s: rng.standard_normal(s), shape)
+
+
+def P(*shape):
+    """Positive, between a half and two."""
+    return X(lambda rng, s: rng.uniform(0.5, 2, s), shape)
+
+
+def U(*shape):
+    """Between 0.1 and 0.9."""
+    return X(lambda rng, s: rng.uniform(0.1, 0.9, s), shape)
+
+
+def D(*shape):
+    """No two elements closer than a quarter: for maxima, which have kinks where two are equal."""
+    return X(_distinct, shape)
+
+
+def Z(*shape):
+    """Complex normal."""
+    return X(_complex, shape)
+
+
+def S(*shape):
+    """Symmetric positive definite matrices."""
+    return X(_definite, shape)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to use one op type.
+
+    Attributes:
+      op: the op type.
+      build: from a generator to (ys, xs), in the default graph.
+      variant: tells rows of one op type apart.
+      check: "differences": J v is compared with central differences; "adjoint": with Lop, for what the op's gradient
+        declares to be the derivative (straight-through estimators, samplers); "zero": the derivative is zero.
+      coarse: differences are taken in float32 or lower: the op has no float64 kernel.
+      errors: for a road ("Lop", "double_vjp", "forward") that is known to end in an error: the reason.
+      since: the first TensorFlow with this op or with this behaviour.
+    """
+
+    op: str
+    build: Callable
+    variant: str = ""
+    check: str = "differences"
+    coarse: bool = False
+    errors: dict = field(default_factory=dict)
+    since: tuple[int, int] = (2, 15)
+
+    @property
+    def label(self):
+        return f"{self.op} ({self.variant})" if self.variant else self.op
+
+
+ROWS: list[Row] = []
+
+
+def row(op, build, variant="", **options):
+    """A row whose graph a function of a generator builds."""
+    ROWS.append(Row(op, build, variant, **options))
+
+
+def built(op, variant="", **options):
+    """The same as a decorator."""
+
+    def register(build):
+        row(op, build, variant, **options)
+        return build
+
+    return register
+
+
+def raw(op, variant="", *, dtype=tf.float64, of=None, options=None, **inputs):
+    """A row that calls `tf.raw_ops.<op>`: inputs drawn by N, P, ... are the xs, everything else is passed on.
+
+    Args:
+      op: the op type.
+      variant: tells rows of one op type apart.
+      dtype: of the xs.
+      of: numbers of the outputs to differentiate; by default all floating ones.
+      options: more of the row.
+      **inputs: what the op takes; a list of drawn ones is a list of tensors, a list of arrays one of constants.
+    """
+
+    def build(rng):
+        xs = []
+
+        def made(value):
+            if isinstance(value, X):
+                xs.append(value(rng, dtype))
+                return xs[-1]
+            if isinstance(value, list) and value and isinstance(value[0], X):
+                return [made(v) for v in value]
+            if callable(value):
+                return value(dtype)
+            return value
+
+        found = getattr(tf.raw_ops, op)(**{k: made(v) for k, v in inputs.items()})
+        found = list(found) if isinstance(found, list | tuple) else [found]
+        floating = [y for y in found if isinstance(y, tf.Tensor) and (y.dtype.is_floating or y.dtype.is_complex)]
+        return floating if of is None else [found[i] for i in of], xs
+
+    row(op, build, variant, **{"coarse": dtype != tf.float64, **(options or {})})
+
+
+def elementwise(ops, draw=N, argument="x", **options):
+    """A row for each of the op types, which all take one input."""
+    for op in ops.split():
+        raw(op, **{argument: draw(2, 3)}, **options)
