@@ -14,9 +14,9 @@ from .. import __version__
 from ._demo import demo
 from ._inspect import inspect
 from ._jacobian import jacobian
-from ._render import render
+from ._render import render, view
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo, inspect, jacobian, render)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, inspect, jacobian, render, view)
 
 app = typer.Typer(
     help="Derivatives of TensorFlow graphs: look at them, check them, explain them.",

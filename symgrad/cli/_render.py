@@ -1,5 +1,7 @@
-"""`symgrad render`: a picture of a model file."""
+"""`symgrad render` and `symgrad view`: pictures of a model file."""
 
+import tempfile
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,33 +10,89 @@ import typer
 if TYPE_CHECKING:
     import networkx
 
+Model = Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")]
+Ys = Annotated[list[str] | None, typer.Option(help="Draw only the way to this op (may be given again).")]
+Xs = Annotated[list[str] | None, typer.Option(help="Draw only the way from this op (may be given again).")]
+Fold = Annotated[int | None, typer.Option(min=0, help="Depth of scopes to open; by itself as many as fit.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")]
+Color = Annotated[str | None, typer.Option(help="Colour by role, type, dtype or device (.html).")]
+
+# What each format can be told.
+_DRAWN = frozenset({"fold", "constants"})
+_OPTIONS = {
+    ".html": frozenset({"fold", "color"}),
+    ".svg": _DRAWN,
+    ".png": _DRAWN,
+    ".pdf": _DRAWN,
+    ".dot": _DRAWN,
+    ".json": frozenset[str](),
+    ".graphml": frozenset[str](),
+}
+
 
 def render(
-    model: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The picture: a .svg or .dot file.")],
-    ys: Annotated[list[str] | None, typer.Option(help="Draw only the way to this op (may be given again).")] = None,
-    xs: Annotated[list[str] | None, typer.Option(help="Draw only the way from this op (may be given again).")] = None,
-    fold: Annotated[int | None, typer.Option(min=0, help="Depth of scopes to open; by itself as many as fit.")] = None,
+    model: Model,
+    out: Annotated[Path, typer.Option("--out", "-o", help=f"The file to write: {', '.join(_OPTIONS)}.")],
+    ys: Ys = None,
+    xs: Xs = None,
+    fold: Fold = None,
+    color: Color = None,
     constants: Annotated[bool, typer.Option(help="Draw constants and initialisers too.")] = False,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")] = None,
+    tags: Tags = None,
 ) -> None:
     """Draw a model: forward on the left, each gradient in the row of what it is the gradient of."""
-    from .. import graph
-
-    write = _writer(out)
-    built = graph.build(model, ys=ys, xs=xs, tags=tags)
-    write(built, out, fold=fold, constants=constants)
+    options = _checked(out.suffix.lower(), {"fold": fold, "color": color, "constants": constants or None})
+    built = _build(model, ys, xs, tags)
+    _write(built, out, options)
     typer.echo(f"Wrote {out}: {_contents(built)}.")
 
 
-def _writer(out: Path) -> Any:
-    """The function that writes this kind of file; checked before the work starts."""
+def view(
+    model: Model,
+    ys: Ys = None,
+    xs: Xs = None,
+    fold: Fold = None,
+    color: Color = None,
+    tags: Tags = None,
+) -> None:
+    """Draw a model as an interactive page and open it in the browser."""
+    options = _checked(".html", {"fold": fold, "color": color})
+    built = _build(model, ys, xs, tags)
+    out = Path(tempfile.mkdtemp(prefix="symgrad-")) / f"{model.stem}.html"
+    _write(built, out, options)
+    opened = webbrowser.open(out.as_uri())
+    typer.echo(f"{'Opened' if opened else 'There is no browser to open'} {out}: {_contents(built)}.")
+
+
+def _checked(suffix: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given, once this kind of file is known to have a use for each; before the work starts."""
+    if suffix not in _OPTIONS:
+        raise typer.BadParameter(f"should end in one of {', '.join(_OPTIONS)}", param_hint="--out")
+    options = {key: value for key, value in given.items() if value is not None}
+    for key in options:
+        if key not in _OPTIONS[suffix]:
+            able = ", ".join(each for each, known in _OPTIONS.items() if key in known)
+            raise typer.BadParameter(f"has no meaning for a {suffix} file, only for {able}", param_hint=f"--{key}")
+    return options
+
+
+def _build(model: Path, ys: Any, xs: Any, tags: Any) -> "networkx.MultiDiGraph":
     from .. import graph
 
-    writers = {".svg": graph.to_svg, ".dot": graph.to_dot}
-    if out.suffix.lower() not in writers:
-        raise typer.BadParameter(f"{out} should end in one of {', '.join(writers)}", param_hint="--out")
-    return writers[out.suffix.lower()]
+    return graph.build(model, ys=ys, xs=xs, tags=tags)
+
+
+def _write(built: "networkx.MultiDiGraph", out: Path, options: dict[str, Any]) -> None:
+    from .. import graph
+    from ..errors import SymgradError
+
+    writer = getattr(graph, f"to_{out.suffix.lower()[1:]}")
+    try:
+        writer(built, out, **options)
+    except ImportError as error:
+        raise SymgradError(str(error)) from error
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--color") from error
 
 
 def _contents(built: "networkx.MultiDiGraph") -> str:

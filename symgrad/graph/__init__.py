@@ -1,13 +1,33 @@
 """The gradient graph as a networkx graph: build, query, draw."""
 
+from ._along import along
 from ._attributes import attributes
 from ._build import build
 from ._dot import to_dot
+from ._export import to_graphml, to_json, to_pdf, to_png
 from ._fold import fold
 from ._gradient_graph import gradient_graph
 from ._html import show, to_html
 from ._query import between
 from ._summary import summary
 from ._svg import to_svg
+from ._tensorboard import to_tensorboard
 
-__all__ = ["attributes", "between", "build", "fold", "gradient_graph", "show", "summary", "to_dot", "to_html", "to_svg"]
+__all__ = [
+    "along",
+    "attributes",
+    "between",
+    "build",
+    "fold",
+    "gradient_graph",
+    "show",
+    "summary",
+    "to_dot",
+    "to_graphml",
+    "to_html",
+    "to_json",
+    "to_pdf",
+    "to_png",
+    "to_svg",
+    "to_tensorboard",
+]

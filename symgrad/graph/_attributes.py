@@ -67,6 +67,8 @@ def all_nodes(source: Any) -> Iterable[Any]:
     Raises:
       LookupError: there is none. OSError, ValueError: the file has gone or is damaged by now.
     """
+    if source is None:
+        raise LookupError("a graph that symgrad.graph.build did not make has no source to look ops up in")
     import tensorflow.compat.v1 as tf
 
     if isinstance(source, tf.Graph):

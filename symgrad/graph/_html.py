@@ -7,8 +7,9 @@ import re
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ._along import along as way
 from ._pack import as_script_data, pack
 from ._plan import plan
 from ._svg import heading, to_open
@@ -29,6 +30,7 @@ def to_html(
     series: bool = True,
     color: str = "role",
     details: bool = True,
+    along: tuple[Any, Any] | None = None,
     title: str | None = None,
 ) -> str:
     """Draw a graph as one HTML file that opens and closes scopes, searches, and shows paths and pairs.
@@ -46,6 +48,8 @@ def to_html(
         number, such as one from `networkx.set_node_attributes(graph, seconds, "seconds")`.
       details: tell of each op its attributes and, for a live graph, the file and line that made it. False for a file
         that is smaller and says nothing of where it was made.
+      along: a pair (xs, ys) of names, ops or tensors, or lists of them: draw only the ops on the way from xs to ys, and
+        those through which the gradient of ys comes back to xs. None draws everything.
       title: heading; None for a count of the ops.
 
     Returns:
@@ -63,6 +67,8 @@ def to_html(
       >>> symgrad.graph.to_html(symgrad.graph.build(g))[:15]
       '<!doctype html>'
     """
+    if along is not None:
+        graph = way(graph, *along)
     picture = plan(graph, constants=True, series=series)
     data = pack(graph, picture, to_open(picture, fold), details=details)
     known = ("role", "type", "dtype", "device", *data["numbers"])
@@ -90,7 +96,7 @@ class _Shown:
         )
 
 
-def show(graph: "networkx.MultiDiGraph", *, height: int = 640, **options: object) -> _Shown:
+def show(graph: "networkx.MultiDiGraph", *, height: int = 640, **options: Any) -> _Shown:
     """Display a graph in a notebook: the last expression of a cell, or the argument of `display`.
 
     Args:
@@ -107,7 +113,7 @@ def show(graph: "networkx.MultiDiGraph", *, height: int = 640, **options: object
       >>> symgrad.graph.show(symgrad.graph.build(tf.Graph()))._repr_html_()[:7]
       '<iframe'
     """
-    return _Shown(to_html(graph, **options), int(height))  # type: ignore[arg-type]
+    return _Shown(to_html(graph, **options), int(height))
 
 
 def safe_attribute(text: str) -> str:

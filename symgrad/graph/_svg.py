@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._along import along as way
 from ._place import FONT, HEADER, WIDEST_LABEL, Box, Placed, place
 from ._plan import Plan, plan
 from ._route import Wire, wires
@@ -37,6 +38,7 @@ def to_svg(
     fold: int | None = None,
     constants: bool = False,
     series: bool = True,
+    along: tuple[Any, Any] | None = None,
     title: str | None = None,
 ) -> str:
     """Draw a graph: forward on the left, each gradient on the right in the row of what it is the gradient of.
@@ -47,7 +49,9 @@ def to_svg(
       fold: depth of name scopes to open: 0 opens none, 1 the outermost. None opens scopes until the picture is full.
       constants: draw constants, initialisers and zeros that nothing reads too.
       series: fold five or more siblings of like names, such as `conv2d_1 ... conv2d_47`.
-      title: heading; None for a count of the ops.
+      along: a pair (xs, ys) of names, ops or tensors, or lists of them: draw only the ops on the way from xs to ys, and
+        those through which the gradient of ys comes back to xs. None draws everything.
+      title: heading, "" for none; None for a count of the ops.
 
     Returns:
       The SVG, the same text for the same graph. Hovering over a box tells op type, shapes and full name.
@@ -61,9 +65,11 @@ def to_svg(
       >>> symgrad.graph.to_svg(symgrad.graph.build(g))[:4]
       '<svg'
     """
+    if along is not None:
+        graph = way(graph, *along)
     picture = plan(graph, constants=constants, series=series)
     opened = to_open(picture, fold, aside=constants)
-    text = draw(picture, opened, title=title or heading(graph))
+    text = draw(picture, opened, title=heading(graph) if title is None else title)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -115,8 +121,8 @@ def draw(picture: Plan, opened: set[int], *, title: str) -> str:
     lines = wires(picture, placed)
     left = min([0.0, *(x for wire in lines for x in wire.reach)])
     right = max([placed.width, *(x for wire in lines for x in wire.reach)])
-    head = _head(picture, placed, title)
-    span = max(right - left, width(title, 16), 520.0) + 2 * _MARGIN
+    head, head_width = _head(picture, placed, lines, title)
+    span = max(right - left, width(title, 16), head_width) + 2 * _MARGIN
     full = placed.height + _TOP + _MARGIN
     shift = _MARGIN - left + (span - 2 * _MARGIN - (right - left)) / 2
     parts = [
@@ -144,20 +150,36 @@ def heading(graph: "networkx.MultiDiGraph") -> str:
     return f"{len(graph):,} ops" + (f": {', '.join(counted)}" if counted else "")
 
 
-def _head(picture: Plan, placed: Placed, title: str) -> str:
-    """Title and legend, with just the colours that occur."""
+def _head(picture: Plan, placed: Placed, lines: list[Wire], title: str) -> tuple[str, float]:
+    """Title and legend, with just the colours and marks that occur; and how wide the legend is."""
     used = [role for role in PAINT if any(op.role == role for op in picture.ops)]
     parts = [f'<text x="{_n(_MARGIN)}" y="26" font-size="16" font-weight="600" fill="#222">{safe(title)}</text>']
     x = _MARGIN
     for role in used:
         fill, _, line = PAINT[role]
         label = "gradient" if role == "backward" else role
-        parts.append(
-            f'<rect x="{_n(x)}" y="38" width="14" height="12" rx="3" fill="{fill}" stroke="{line}"/>'
-            f'<text x="{_n(x + 19)}" y="48" font-size="11" fill="#444">{label}</text>'
+        mark = f'<rect x="{_n(x)}" y="38" width="14" height="12" rx="3" fill="{fill}" stroke="{line}"/>'
+        x = _legend_entry(parts, x, mark, label)
+    stroke = 'stroke="#777" fill="none"'
+    if any(not box.open and box.op < 0 for box in placed.boxes):
+        mark = (
+            f'<path d="M{_n(x + 3)} 41h14v10h-14z" {stroke} stroke-opacity="0.5"/>'
+            f'<path d="M{_n(x)} 38h14v10h-14z" stroke="#777" fill="#eee"/>'
         )
-        x += 19 + width(label, 11) + 18
-    return "\n".join(parts)
+        x = _legend_entry(parts, x, mark, "folded ops")
+    if any(wire.cross for wire in lines):
+        mark = f'<path d="M{_n(x)} 44h14" stroke="{_CROSS}" stroke-width="2" fill="none"/>'
+        x = _legend_entry(parts, x, mark, "value used in another column")
+    if any(wire.kind == "control" for wire in lines):
+        mark = f'<path d="M{_n(x)} 44h14" {stroke} stroke-dasharray="3 3"/>'
+        x = _legend_entry(parts, x, mark, "order only")
+    return "\n".join(parts), x - 18 - _MARGIN
+
+
+def _legend_entry(parts: list[str], x: float, mark: str, label: str) -> float:
+    """Add a mark and what it means; where the next one begins."""
+    parts.append(f'{mark}<text x="{_n(x + 20)}" y="48" font-size="11" fill="#444">{label}</text>')
+    return x + 20 + width(label, 11) + 18
 
 
 def _column_heads(picture: Plan, placed: Placed) -> list[str]:

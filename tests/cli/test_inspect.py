@@ -90,10 +90,3 @@ def test_render_only_a_part(folder, tmp_path, capsys):
     assert "layer/y" in text
     code, _, err = run(["render", folder / "model.pb", "-o", tmp_path / "g.svg", "--ys", "nope"], capsys)
     assert (code, "no op named 'nope'" in err) == (1, True)
-
-
-def test_render_refuses_other_formats(folder, tmp_path, capsys):
-    code, _, err = run(["render", folder / "model.pb", "-o", tmp_path / "g.bmp"], capsys)
-    assert code == 2
-    assert ".svg, .dot" in err
-    assert not (tmp_path / "g.bmp").exists()
