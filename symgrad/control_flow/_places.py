@@ -61,7 +61,7 @@ def source(predicate: tf.Tensor) -> tf.Tensor:
 
 def frame_name(enter: tf.Operation) -> str:
     """The name of the frame that an Enter leads into."""
-    return enter.get_attr("frame_name").decode()
+    return enter.get_attr("frame_name").decode("utf-8", "replace")
 
 
 class Places:

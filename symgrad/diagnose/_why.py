@@ -81,7 +81,7 @@ def _may_have_derivative(x: Subject) -> bool:
 
 
 def _cuts(search: Any, x: Subject, number: int) -> list[Finding]:
-    """What cuts the paths from x, each op once; what no derivative was meant to pass counts if there is nothing else."""
+    """What cuts the paths from x, each op once; what no derivative should pass counts if there is nothing else."""
     steps: dict[Any, tuple[int, int]] = {}
     for step in search.cuts_of(number):
         steps.setdefault(search.cuts[step], step)

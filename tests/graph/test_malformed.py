@@ -76,34 +76,35 @@ def test_mutants_give_a_load_error_or_a_graph(original):
     assert 0 < read < MUTANTS, "some mutants must still be graphs, and some must not"
 
 
-def test_mutants_of_the_structure(original):
-    """Valid protobufs of invalid or odd graphs: names repeated, inputs redirected, nodes dropped, cycles closed."""
-    graph_def = tf.GraphDef.FromString(original)
+def restructured(graph_def, seed):
+    """A valid protobuf of an invalid or odd graph: names repeated, inputs redirected, nodes dropped, cycles closed."""
+    rng = random.Random(seed)
     names = [node.name for node in graph_def.node]
+    mutant = tf.GraphDef()
+    mutant.CopyFrom(graph_def)
+    for _ in range(rng.randint(1, 3)):
+        node = rng.choice(mutant.node)
+        kind = rng.randrange(5)
+        if kind == 0:
+            node.name = rng.choice([*names, "", "\u202e", "a" * 3000, "/".join("ab" * 400)])
+        elif kind == 1 and node.input:
+            node.input[rng.randrange(len(node.input))] = rng.choice(names) + rng.choice(["", ":7", ":-1", ":x"])
+        elif kind == 2:
+            mutant.node.remove(node)
+        elif kind == 3:
+            node.op = rng.choice(["", "NextIteration", "Merge", "Enter", "Unheard", "AddN"])
+        else:
+            node.input.append("^" + rng.choice(names))
+    return mutant
+
+
+def test_mutants_of_the_structure(original):
+    graph_def = tf.GraphDef.FromString(original)
     read = 0
     for seed in range(MUTANTS // 3):
-        rng = random.Random(seed)
-        mutant = tf.GraphDef()
-        mutant.CopyFrom(graph_def)
-        for _ in range(rng.randint(1, 3)):
-            node = rng.choice(mutant.node)
-            kind = rng.randrange(5)
-            if kind == 0:
-                node.name = rng.choice([*names, "", "\u202e", "a" * 3000, "/".join("ab" * 400)])
-            elif kind == 1 and node.input:
-                node.input[rng.randrange(len(node.input))] = rng.choice(names) + rng.choice(["", ":7", ":-1", ":x"])
-            elif kind == 2:
-                mutant.node.remove(node)
-            elif kind == 3:
-                node.op = rng.choice(["", "NextIteration", "Merge", "Enter", "Unheard", "AddN"])
-            else:
-                node.input.append("^" + rng.choice(names))
-        try:
-            graph = build(mutant)
-        except LoadError:
-            continue
-        read += 1
-        to_svg(graph, constants=True)
+        with contextlib.suppress(LoadError):
+            to_svg(build(restructured(graph_def, seed)), constants=True)
+            read += 1
     assert read
 
 
@@ -125,6 +126,11 @@ def test_every_truncation_of_a_small_file():
 
 def test_loading_mutants_into_tensorflow(original):
     """What TensorFlow itself refuses is a LoadError too."""
+    graph_def = tf.GraphDef.FromString(original)
+    loaded = 0
     for seed in range(MUTANTS // 10):
-        with contextlib.suppress(LoadError):
-            symgrad.loaders.load(mutated(original, seed))
+        for data in (mutated(original, seed), restructured(graph_def, seed).SerializeToString()):
+            with contextlib.suppress(LoadError):
+                symgrad.loaders.load(data)
+                loaded += 1
+    assert loaded
