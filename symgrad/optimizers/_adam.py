@@ -108,6 +108,7 @@ class AdamW(_Moments):
     beta1 = hyperparameter(0.9, low=0.0, below=1.0)
     beta2 = hyperparameter(0.999, low=0.0, below=1.0)
     epsilon = hyperparameter(1e-8, low=0.0)
+    kernel: Kernel | None = Kernel("Adam", _SLOTS, _ADAM, shrink=lambda h: 1 - h.learning_rate * h.weight_decay)
 
     def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
         """The formula above."""
@@ -173,6 +174,7 @@ class Adamax(Optimizer):
 
 def _mu(beta1: tf.Tensor, schedule_decay: float, t: tf.Tensor) -> tf.Tensor:
     """Nadam's momentum at step t, which rises to beta1."""
+    # 0.96 rounded to float32 first, as Keras does.
     return beta1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), schedule_decay * t))
 
 

@@ -8,14 +8,21 @@ import tensorflow.compat.v1 as tf
 
 from ._base import Optimizer
 from ._declare import hyperparameter, option, slot
-from ._hyper import is_number
 from ._kernel import Kernel
 
 __all__ = ["Ftrl"]
 
 
 def _l2(h: Any) -> tf.Tensor:
-    return h.l2_regularization_strength + h.beta / (2 * tf.maximum(h.learning_rate, 1e-36))
+    beta = h.option("beta")
+    if beta == 0.0:
+        return h.l2_regularization_strength
+    return h.l2_regularization_strength + beta / (2 * tf.maximum(h.learning_rate, 1e-36))
+
+
+def _shrinkage(h: Any) -> tf.Tensor:
+    # Rounded to float32 first, as TensorFlow does.
+    return tf.cast(h.option("l2_shrinkage_regularization_strength"), h.learning_rate.dtype)
 
 
 _SLOTS = {"accum": "accum", "linear": "linear"}
@@ -41,7 +48,7 @@ class Ftrl(Optimizer):
       learning_rate_power: how it falls with the sum of squares; at most 0.
       l1_regularization_strength: l1; makes zeros.
       l2_regularization_strength: l2.
-      l2_shrinkage_regularization_strength: an L2 penalty on the magnitude only; 0 leaves it out for good.
+      l2_shrinkage_regularization_strength: an L2 penalty on the magnitude only.
       beta: of the paper.
       initial_accumulator_value: where a begins.
 
@@ -53,28 +60,23 @@ class Ftrl(Optimizer):
     learning_rate_power = hyperparameter(-0.5)
     l1_regularization_strength = hyperparameter(0.0, low=0.0)
     l2_regularization_strength = hyperparameter(0.0, low=0.0)
-    l2_shrinkage_regularization_strength = hyperparameter(0.0, low=0.0)
-    beta = hyperparameter(0.0, low=0.0)
+    l2_shrinkage_regularization_strength = option(0.0, low=0.0)
+    beta = option(0.0, low=0.0)
     initial_accumulator_value = option(0.1, low=0.0)
     accum = slot("initial_accumulator_value")
     linear = slot()
     kernel = Kernel("Ftrl", _SLOTS, _SCALARS, sparse=True)
-    _shrinking_kernel = Kernel(
-        "FtrlV2", _SLOTS, _SCALARS | {"l2_shrinkage": "l2_shrinkage_regularization_strength"}, sparse=True
-    )
+    _shrinking_kernel = Kernel("FtrlV2", _SLOTS, _SCALARS | {"l2_shrinkage": _shrinkage}, sparse=True)
 
     def _kernel(self) -> Kernel | None:
-        given = self._hyper.given("l2_shrinkage_regularization_strength")
-        if self.kernel is None or (is_number(given) and given == 0.0):
-            return self.kernel
-        return self._shrinking_kernel
+        return self._shrinking_kernel if self.kernel and self.l2_shrinkage_regularization_strength else self.kernel
 
     def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
         """The formula above."""
         accum = s.accum + tf.square(grad)
         power = tf.pow(accum, -h.learning_rate_power)
         sigma = (power - tf.pow(s.accum, -h.learning_rate_power)) / h.learning_rate
-        linear = s.linear + grad + 2 * h.l2_shrinkage_regularization_strength * var - sigma * var
+        linear = s.linear + grad + 2 * _shrinkage(h) * var - sigma * var
         l1 = h.l1_regularization_strength
         pulled = (tf.sign(linear) * l1 - linear) / (power / h.learning_rate + 2 * _l2(h))
         new = tf.where(tf.abs(linear) > l1, pulled, tf.zeros_like(pulled))

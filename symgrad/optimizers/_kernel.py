@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from ._variables import is_resource, reference
+from ._variables import assign, is_resource, present, read, reference
 
 __all__ = ["Kernel"]
 
@@ -22,6 +22,7 @@ class Kernel:
       grad: the op's argument for the gradient.
       sparse: True if the sparse ops exist; they move only the rows that have a gradient.
       flags: argument of the op to the name of an option.
+      shrink: function of `h`, by which the variable is multiplied before the op.
     """
 
     def __init__(
@@ -33,9 +34,11 @@ class Kernel:
         grad: str = "grad",
         sparse: bool = False,
         flags: Mapping[str, str] | None = None,
+        shrink: Callable[[Any], tf.Tensor] | None = None,
     ):
         self.name, self.sparse = name, sparse
         self._slots, self._scalars, self._grad, self._flags = slots, scalars, grad, flags or {}
+        self._shrink = shrink
 
     def fits(self, var: Any) -> bool:
         """Whether TensorFlow has it for variables of this kind; some came after reference variables went."""
@@ -43,7 +46,12 @@ class Kernel:
 
     def dense(self, grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -> Any:
         """Update variable and slots by a dense gradient. Returns the op (None in eager code)."""
-        return self._run(f"Apply{self.name}", var, h, slots, **{self._grad: grad})
+        shrunk = None
+        if self._shrink is not None:
+            with tf.control_dependencies([grad]):  # whatever reads the variable for the gradient has read it
+                shrunk = assign(var, read(var) * self._shrink(h), use_locking=h.use_locking)
+        with tf.control_dependencies(present([shrunk])):
+            return self._run(f"Apply{self.name}", var, h, slots, **{self._grad: grad})
 
     def rows(self, grad: tf.IndexedSlices, var: Any, h: Any, slots: dict[str, Any]) -> Any:
         """Update the rows that `grad` names, each once. Returns the op (None in eager code)."""

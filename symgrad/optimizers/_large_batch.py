@@ -32,6 +32,7 @@ class LAMB(AdamW):
     Reference: Y. You et al. (2020), Large batch optimization for deep learning: training BERT in 76 minutes, ICLR.
     """
 
+    kernel = None
     rowwise = False
     epsilon = hyperparameter(1e-6, low=0.0)
     weight_decay = hyperparameter(0.0, low=0.0)
@@ -41,13 +42,21 @@ class LAMB(AdamW):
         """The formula above."""
         m = h.beta1 * s.m + (1 - h.beta1) * grad
         v = h.beta2 * s.v + (1 - h.beta2) * tf.square(grad)
-        direction = (m / (1 - h.beta1_power)) / (tf.sqrt(v / (1 - h.beta2_power)) + h.epsilon) + h.weight_decay * var
+        # The corrections of the means are scalars; taken together they cost one pass over the variable.
+        root = tf.sqrt(1 - h.beta2_power)
+        ratio = m / (tf.sqrt(v) + h.epsilon * root)
+        direction = root / (1 - h.beta1_power) * ratio + h.weight_decay * var
         rate = h.learning_rate
         if self.adapts is None or self.adapts(h.variable):
-            lengths = tf.norm(var), tf.norm(direction)
-            both = tf.logical_and(lengths[0] > 0, lengths[1] > 0)
-            rate *= tf.where(both, tf.math.divide_no_nan(*lengths), tf.ones_like(lengths[0]))
+            rate *= _ratio_of_lengths(tf.convert_to_tensor(var), direction)
         return -rate * direction, {"m": m, "v": v}
+
+
+def _ratio_of_lengths(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """|x| / |y|, and 1 where one of them is 0."""
+    x_squared, y_squared = tf.nn.l2_loss(x), tf.nn.l2_loss(y)  # half the square, in one pass
+    both = tf.logical_and(x_squared > 0, y_squared > 0)
+    return tf.where(both, tf.sqrt(tf.math.divide_no_nan(x_squared, y_squared)), tf.ones_like(x_squared))
 
 
 class Lion(Optimizer):

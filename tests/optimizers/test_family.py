@@ -24,7 +24,7 @@ def trained(name, dtype, use_resource=True):
     """Ours, TensorFlow's and our bare formula on copies of one problem, in one graph; the variables after 200 steps."""
     member = BY_NAME[name]
     formula = type("Formula", (member.ours,), {"kernel": None, "default_name": "Formula"})
-    makers = {"ours": member.make, "theirs": member.make_peer}
+    makers = {"ours": member.make} | ({"theirs": member.make_peer} if name in WITH_PEER else {})
     if name in WITH_KERNEL and dtype is np.float64:
         makers["formula"] = lambda dtype: formula(**member.tensors(dtype), **member.options)
     with tf.Graph().as_default(), tf.Session() as session:
