@@ -29,8 +29,8 @@ def to_json(graph: "networkx.MultiDiGraph", path: "str | os.PathLike | None" = N
       >>> import json, symgrad
       >>> import networkx as nx
       >>> graph = nx.MultiDiGraph([("a", "b")])
-      >>> nx.node_link_graph(json.loads(symgrad.graph.to_json(graph)), edges="edges").edges
-      OutMultiEdgeDataView([('a', 'b')])
+      >>> list(nx.node_link_graph(json.loads(symgrad.graph.to_json(graph)), edges="edges").edges())
+      [('a', 'b')]
     """
     data = {
         "directed": True,
