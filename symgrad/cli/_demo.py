@@ -30,9 +30,10 @@ def demo(
     result = _differentiate(f"{prefix}.meta", digits.test_images[:1], seed)
     typer.echo(f"J is the Jacobian of the {CLASSES} scores with respect to the {PIXELS} pixels of one digit:")
     _print_checks(result.checks)
-    _draw_graph(f"{prefix}.meta", out / "gradient_graph.svg")
+    _draw_graph(f"{prefix}.meta", out / "gradient_graph.svg", out / "gradient_graph.html")
     _draw_jacobian(result, digits.test_labels[0], out / "jacobian.png")
     typer.echo(f"Wrote {out / 'gradient_graph.svg'}: the loss and its gradients, forward and backward side by side.")
+    typer.echo(f"Wrote {out / 'gradient_graph.html'}: the same to click through, in any browser.")
     typer.echo(f"Wrote {out / 'jacobian.png'}: the rows of J as images.")
     failed = [check.name for check in result.checks if not check.passed]
     if failed:
@@ -183,31 +184,26 @@ def _print_checks(checks: list[_Check]) -> None:
     Console().print(table)
 
 
-def _draw_graph(meta: str, path: Path) -> None:
+def _draw_graph(meta: str, svg: Path, html: Path) -> None:
     """The loss with the gradients that the optimizer built, from the file."""
-    from ..graph import build, to_svg
+    from ..graph import build, to_html, to_svg
 
-    title = "symgrad demo: the loss (left) and its gradients (right)"
-    to_svg(build(meta, ys="loss"), path, title=title)
+    graph = build(meta, ys="loss")
+    to_svg(graph, svg, title="symgrad demo: the loss (left) and its gradients (right)")
+    to_html(graph, html, title="symgrad demo: the loss and its gradients")
 
 
 def _draw_jacobian(result: _Result, label: int, path: Path) -> None:
-    """The digit and, per class, the row of the Jacobian as an image; one colour scale, symmetric about zero."""
+    """The digit and, per class, the row of the Jacobian as an image."""
     import numpy as np
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 4), layout="constrained")
-    FigureCanvasAgg(figure)  # without pyplot: no window system is asked for
-    axes = figure.subplot_mosaic([["digit", "digit", *range(5)], ["digit", "digit", *range(5, CLASSES)]])
-    for axis in axes.values():
-        axis.set_axis_off()
-    axes["digit"].imshow(result.image.reshape(8, 8), cmap="gray_r")
-    axes["digit"].set_title(f"a {label}, read as {np.argmax(result.scores)}")
-    limit = np.abs(result.jacobian).max()
-    for k in range(CLASSES):
-        shown = axes[k].imshow(result.jacobian[k].reshape(8, 8), cmap="RdBu_r", vmin=-limit, vmax=limit)
-        axes[k].set_title(f"score of {k}: {result.scores[k]:.1f}")
-    figure.colorbar(shown, ax=list(axes.values()), fraction=0.02, label="d score / d pixel")
-    figure.suptitle("How each score answers to each pixel: the rows of the Jacobian")
-    figure.savefig(path, dpi=120)
+    from ..graph import rows_as_images
+
+    rows_as_images(
+        result.jacobian,
+        (8, 8),
+        titles=[f"score of {k}: {score:.1f}" for k, score in enumerate(result.scores)],
+        image=result.image,
+        image_title=f"a {label}, read as {np.argmax(result.scores)}",
+        title="How each score answers to each pixel: the rows of the Jacobian",
+    ).savefig(path, dpi=120)

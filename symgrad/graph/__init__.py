@@ -8,6 +8,7 @@ from ._export import to_graphml, to_json, to_pdf, to_png
 from ._fold import fold
 from ._gradient_graph import gradient_graph
 from ._html import show, to_html
+from ._plots import gradient_magnitudes, heatmap, rows_as_images, spy
 from ._query import between
 from ._summary import summary
 from ._svg import to_svg
@@ -20,7 +21,11 @@ __all__ = [
     "build",
     "fold",
     "gradient_graph",
+    "gradient_magnitudes",
+    "heatmap",
+    "rows_as_images",
     "show",
+    "spy",
     "summary",
     "to_dot",
     "to_graphml",

@@ -27,6 +27,7 @@ def test_demo_trains_checks_and_draws(tmp_path):
     assert done.stdout.count("holds") == 4
     wrote = tmp_path / "new" / "folder"
     assert ET.parse(wrote / "gradient_graph.svg").getroot().tag.endswith("svg")
+    assert (wrote / "gradient_graph.html").read_bytes().startswith(b"<!doctype html>")
     assert (wrote / "jacobian.png").read_bytes().startswith(b"\x89PNG")
     assert (wrote / "model.ckpt.meta").exists()
 
