@@ -12,16 +12,19 @@ from .errors import DtypeError, GraphMismatchError, ShapeError
 
 FLOATING = frozenset({tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128})
 _CARRIERS = frozenset({tf.resource, tf.variant})  # variables, TensorArrays, TensorLists: what they hold may be floating
+# The same with the reference types of V1 variables, whose numbers are 100 higher.
+_HOLDS_NUMBERS = FLOATING | {tf.as_dtype(dtype.as_datatype_enum + 100) for dtype in FLOATING}
+_MAY_HOLD_NUMBERS = _HOLDS_NUMBERS | _CARRIERS
 
 
 def is_floating(tensor: tf.Tensor) -> bool:
     """True if `tensor` holds floating or complex numbers."""
-    return tensor.dtype.base_dtype in FLOATING
+    return tensor.dtype in _HOLDS_NUMBERS
 
 
 def is_differentiable(tensor: tf.Tensor) -> bool:
     """True if a derivative can flow through `tensor`: it is floating, or the handle of something that may be."""
-    return is_floating(tensor) or tensor.dtype.base_dtype in _CARRIERS
+    return tensor.dtype in _MAY_HOLD_NUMBERS
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The line of user code that made an op, where TensorFlow kept it."""
 
+import functools
 import os
 import sysconfig
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Every installed package counts as a library: the user's line is the one that called it.
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
+
+_TENSORFLOW = ("tensorflow", "keras", "tf_keras", "tf_slim")
 
 
 def made_at(op: Any) -> str | None:
@@ -16,16 +19,23 @@ def made_at(op: Any) -> str | None:
       op: a `tf.Operation`.
 
     Returns:
-      The place; the innermost frame outside of TensorFlow if all code is installed; None for an op that was imported
-      from a file, of which TensorFlow keeps no traceback.
+      The place; in a library if all code is installed; None for an op that was imported from a file, of which
+      TensorFlow keeps no traceback.
     """
-    frames = [f for f in (op.traceback or ()) if os.path.isabs(f.filename) or not f.filename.startswith("<frozen")]
-    outside = [f for f in frames if not _is_tensorflow(f.filename) and not f.filename.startswith(_OWN)]
-    users = [f for f in outside if not f.filename.startswith(_LIBRARIES)]
-    chosen = users or outside
-    return f"{chosen[-1].filename}:{chosen[-1].lineno}" if chosen else None
+    fallback = None
+    for frame in reversed(list(op.traceback or ())):
+        kind = _kind(frame.filename)
+        if kind == "user":
+            return f"{frame.filename}:{frame.lineno}"
+        if kind == "library":
+            fallback = fallback or f"{frame.filename}:{frame.lineno}"
+    return fallback
 
 
-def _is_tensorflow(filename: str) -> bool:
+@functools.cache
+def _kind(filename: str) -> str:
+    """Whose code a file holds: the user's, an installed library's, or that of TensorFlow and this package."""
     parts = filename.split(os.sep)
-    return any(name in parts for name in ("tensorflow", "keras", "tf_keras", "tf_slim"))
+    if filename.startswith((_OWN, "<frozen")) or any(name in parts for name in _TENSORFLOW):
+        return "tensorflow"
+    return "library" if filename.startswith(_LIBRARIES) else "user"

@@ -87,16 +87,17 @@ class Search:
         return tuple(op.name for op in found)
 
     def _add_edges(self, downstream: np.ndarray) -> None:
-        flow = self.flow
-        for edge in np.flatnonzero(downstream[flow.source]).tolist():
-            u, v, tensor = flow.source[edge], flow.target[edge], flow.tensor[edge]
-            if not _tensors.is_differentiable(tensor):
+        steps = self._steps
+        for edge in np.flatnonzero(downstream[self.flow.source]).tolist():
+            u, v = self.flow.source[edge], self.flow.target[edge]
+            if not _tensors.is_differentiable(self.flow.tensor[edge]):
                 self._cut(2 * u, 2 * v + 1, Cut.INTEGER, u)
-                self._steps.append((2 * u + 1, 2 * v + 1, 1))
+                steps.append((2 * u + 1, 2 * v + 1, 1))
                 continue
             cause = self._cause(edge)
             if cause is None:
-                self._steps += [(2 * u, 2 * v, 1), (2 * u + 1, 2 * v, 1)]
+                steps.append((2 * u, 2 * v, 1))
+                steps.append((2 * u + 1, 2 * v, 1))
             else:
                 self._cut(2 * u, 2 * v + 1, cause, v)
                 self._cut(2 * u + 1, 2 * v + 1, cause, v)
