@@ -12,11 +12,14 @@ import typer
 
 from .. import __version__
 from ._demo import demo
+from ._doctor import doctor
+from ._explain import explain
 from ._inspect import inspect
 from ._jacobian import jacobian
+from ._nan import nan
 from ._render import render, view
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo, inspect, jacobian, render, view)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, doctor, explain, inspect, jacobian, nan, render, view)
 
 app = typer.Typer(
     help="Derivatives of TensorFlow graphs: look at them, check them, explain them.",

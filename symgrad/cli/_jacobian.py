@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._named import feed as _feed
+from ._named import tensor, variable_or_tensor
+
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 
 def jacobian(
@@ -25,7 +28,7 @@ def jacobian(
     from .. import loaders, operators
 
     loaded = loaders.load(model)
-    y, x = _tensor(loaded, ys, "--ys"), _variable_or_tensor(loaded, xs)
+    y, x = tensor(loaded, ys, "--ys"), variable_or_tensor(loaded, xs, "--xs")
     feeds = dict(_feed(loaded, pair) for pair in feed or [])
     with loaded.graph.as_default(), tf.Session(graph=loaded.graph) as session:
         loaded.restore(session, checkpoint)
@@ -62,37 +65,3 @@ def _progress() -> Any:
     from rich.progress import Progress
 
     return Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
-
-
-def _feed(loaded: Any, pair: str) -> tuple[Any, "np.ndarray"]:
-    import numpy as np
-
-    name, equals, path = pair.partition("=")
-    if not equals or not name or not path:
-        raise typer.BadParameter(f"--feed {pair!r}; wanted NAME=FILE.npy")
-    tensor = _tensor(loaded, name, "--feed")
-    try:
-        return tensor, np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise typer.BadParameter(f"--feed {pair!r}: {path} is no .npy array: {error}") from None
-
-
-def _variable_or_tensor(loaded: Any, name: str) -> Any:
-    for variable in loaded.variables:
-        if name in (variable.name, variable.op.name):
-            return variable
-    return _tensor(loaded, name, "--xs")
-
-
-def _tensor(loaded: Any, name: str, option: str) -> Any:
-    """An input or output by its name in the signature, or any tensor of the graph."""
-    known = {**loaded.inputs, **loaded.outputs}
-    if name in known:
-        return known[name]
-    try:
-        return loaded.graph.get_tensor_by_name(name if ":" in name else f"{name}:0")
-    except (KeyError, ValueError):
-        raise typer.BadParameter(
-            f"{option} {name!r} names nothing in the model; its inputs are {', '.join(sorted(loaded.inputs)) or 'none'}"
-            f", its outputs {', '.join(sorted(loaded.outputs)) or 'none'}"
-        ) from None
