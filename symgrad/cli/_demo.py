@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SymgradError
+from ._progress import progress_bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,21 +117,12 @@ def _train_and_save(digits: _Digits, path: Path, steps: int, seed: int) -> tuple
         loss = graph.get_tensor_by_name("loss:0")
         train = Momentum(learning_rate=0.1, momentum=0.9).minimize(loss)
         session.run(tf.global_variables_initializer())
-        with _progress() as progress:
+        with progress_bar() as progress:
             for _ in progress.track(range(steps), description="training"):
                 batch = rng.integers(len(digits.train_images), size=BATCH)
                 session.run(train, {"images:0": digits.train_images[batch], "labels:0": digits.train_labels[batch]})
         accuracy = session.run("accuracy:0", {"images:0": digits.test_images, "labels:0": digits.test_labels})
         return tf.train.Saver().save(session, str(path)), float(accuracy)
-
-
-def _progress() -> Any:
-    """A progress bar on standard error, when that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    return Progress(console=console, disable=not console.is_terminal, transient=True)
 
 
 def _differentiate(meta: str, image: "np.ndarray", seed: int) -> _Result:

@@ -2,15 +2,13 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ._named import feed as _feed
 from ._named import tensor, variable_or_tensor
-
-if TYPE_CHECKING:
-    pass
+from ._progress import progress_bar
 
 
 def jacobian(
@@ -48,20 +46,10 @@ def _write(out: Path, of_y: tuple[int, ...], of_x: tuple[int, ...], dtype: Any, 
 
     part = out.with_name(out.name + ".part")
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": of_y + of_x}
-    with part.open("wb") as file, _progress() as progress:
+    with part.open("wb") as file, progress_bar() as progress:
         np.lib.format.write_array_header_2_0(file, header)
         task = progress.add_task("rows", total=math.prod(of_y))
         for rows, block in blocks:
             file.write(np.ascontiguousarray(block).data)
             progress.update(task, completed=rows.stop)
     part.replace(out)
-
-
-def _progress() -> Any:
-    """A bar on the terminal, nothing elsewhere."""
-    import sys
-
-    from rich.console import Console
-    from rich.progress import Progress
-
-    return Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)

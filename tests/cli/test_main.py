@@ -28,6 +28,12 @@ def test_help_lists_every_command(arguments, capsys):
         assert command.__name__.strip("_") in out
 
 
+@pytest.mark.parametrize("command", _app.COMMANDS, ids=lambda command: command.__name__)
+def test_every_command_has_a_section_in_the_documentation(command):
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert f"\n## `symgrad {command.__name__.strip('_')}`\n" in page
+
+
 def test_version(capsys):
     assert exit_code_of(["--version"]) == 0
     assert capsys.readouterr().out == f"symgrad {symgrad.__version__}\n"
