@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._along import along as way
+from ._collector import collector_paused
 from ._pack import as_script_data, pack
 from ._plan import plan
 from ._svg import heading, to_open
@@ -69,8 +70,9 @@ def to_html(
     """
     if along is not None:
         graph = way(graph, *along)
-    picture = plan(graph, constants=True, series=series)
-    data = pack(graph, picture, to_open(picture, fold), details=details)
+    with collector_paused():
+        picture = plan(graph, constants=True, series=series)
+        data = pack(graph, picture, to_open(picture, fold), details=details)
     known = ("role", "type", "dtype", "device", *data["numbers"])
     if color not in known:
         raise ValueError(f"color is {color!r}; this graph can be coloured by {', '.join(known)}")

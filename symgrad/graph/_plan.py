@@ -108,6 +108,7 @@ def _plan(graph: "networkx.MultiDiGraph", away: dict[str, str], *, constants: bo
     groups = [Group(node.label, node.name, node.kind, parent=node.parent) for node in tree.nodes]
     for i, home in enumerate(tree.home):
         ops[i].group = home
+    _name_loops(graph, groups, ops)
     columns = _column_names(highest)
     _count(groups, ops, len(columns))
     _fill(groups, ops, edges, len(columns))
@@ -185,6 +186,23 @@ def _written(graph: "networkx.MultiDiGraph", name: str) -> str | None:
         if edge.get("input") == 0 and edge.get("kind") == "data" and graph.nodes[source].get("role") == "variable":
             return source
     return None
+
+
+def _name_loops(graph: "networkx.MultiDiGraph", groups: list[Group], ops: list[Op]) -> None:
+    """Say so on the scope that holds all forward ops of a V1 loop frame: it is that loop's box."""
+    around: dict[str, list[int]] = {}
+    for op in ops:
+        frame = graph.nodes[op.name].get("frame")
+        if frame is None or op.column:
+            continue
+        path = [op.group]
+        while path[-1] > 0:
+            path.append(groups[path[-1]].parent)
+        shared = set(around.get(frame, path))
+        around[frame] = [at for at in path if at in shared]
+    for at in {path[0] for path in around.values()}:
+        if groups[at].kind == "scope":
+            groups[at].label += " (loop)"
 
 
 def _count(groups: list[Group], ops: list[Op], columns: int) -> None:

@@ -178,8 +178,8 @@ def _head(picture: Plan, placed: Placed, lines: list[Wire], title: str) -> tuple
 
 def _legend_entry(parts: list[str], x: float, mark: str, label: str) -> float:
     """Add a mark and what it means; where the next one begins."""
-    parts.append(f'{mark}<text x="{_n(x + 20)}" y="48" font-size="11" fill="#444">{label}</text>')
-    return x + 20 + width(label, 11) + 18
+    parts.append(f'{mark}<text x="{_n(x + 22)}" y="48" font-size="11" fill="#444">{label}</text>')
+    return x + 22 + width(label, 11) + 18
 
 
 def _column_heads(picture: Plan, placed: Placed) -> list[str]:

@@ -115,3 +115,24 @@ def test_like_named_scopes_fold_into_one():
     found = boxes(to_svg(build(graph), fold=0))
     assert set(found) == {"x", "block ×7", "y"}
     assert len(boxes(to_svg(build(graph), fold=0, series=False))) == 9
+
+
+@pytest.fixture
+def v1_control_flow():
+    was = tf.control_flow_v2_enabled()
+    tf.disable_control_flow_v2()
+    yield
+    if was:
+        tf.enable_control_flow_v2()
+
+
+@pytest.mark.usefixtures("v1_control_flow")
+def test_the_box_of_a_v1_loop_says_so():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name="x")
+        with tf.name_scope("outer"):
+            _, y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.sin(v)), [0, x], name="steps")
+        tf.gradients(y, x)
+    labels = {text.text for text in ElementTree.fromstring(to_svg(build(graph), fold=9)).iter(f"{SVG}text")}
+    assert "steps (loop)" in labels
+    assert not any("outer" in label and "loop" in label for label in labels)

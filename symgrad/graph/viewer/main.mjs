@@ -218,6 +218,7 @@ function start() {
   });
   app.draw();
   app.times.ready = performance.now() - begun;
+  app.times.sinceOpened = performance.now(); // reading the file is in it
   globalThis.symgradViewer = app; // for tests and for the console
   document.documentElement.dataset.ready = "yes";
 }
