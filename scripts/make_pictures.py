@@ -86,7 +86,8 @@ def demo():
         try:
             symgrad(["demo", "--out", folder])
         except SystemExit as end:
-            assert not end.code, "the demo failed"
+            if end.code:
+                raise
         for name in ("gradient_graph.svg", "gradient_graph.html", "jacobian.png"):
             shutil.copy(Path(folder) / name, FOLDER / name)
 
