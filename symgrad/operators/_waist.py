@@ -37,7 +37,7 @@ def cuts(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor
     lies on some path. So a path avoids tensor p exactly if some edge leads from before p to behind it. These are the
     dominators of the ends that dominate all of them.
     """
-    numbered = [*dict.fromkeys(xs)]
+    numbered = list({id(x): x for x in xs}.values())
     position = {id(x): i for i, x in enumerate(numbered)}
     edges = []
     for op in between.ops:
