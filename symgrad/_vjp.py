@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
-from .control_flow import PrivateCopy, bodies, mend_zero_gradients, rebuild_for
+from .control_flow import MUTATED, PrivateCopy, bodies, mend_zero_gradients, rebuild_for
 from .errors import ControlFlowError, MissingRuleError, SymgradError
 
 
@@ -17,6 +17,7 @@ def reverse(
     xs: Sequence[tf.Tensor],
     *,
     copy: PrivateCopy | None = None,
+    linear: bool = False,
     **options: Any,
 ) -> list[Any]:
     """`tf.gradients` where TensorFlow leaves it undone as well.
@@ -29,6 +30,7 @@ def reverse(
       ys: tensors.
       xs: tensors; for variables their handles.
       copy: the copies of the ops between them, if they are made already.
+      linear: refuse a user's gradient function that is not linear in the incoming gradient.
       **options: what else `tf.gradients` takes.
 
     Returns:
@@ -42,7 +44,7 @@ def reverse(
     loops = any(op.type in ("Exit", "RefExit") for op in between.ops)
     first = len(graph.get_operations()) if loops else 0
     scope = graph.unique_name(options["name"], mark_as_used=False)
-    with _attached(copy.ops(between.ops)), rules.one_pass(scope):
+    with _attached(copy.ops(between.ops), linear=linear), rules.one_pass(scope):
         found = tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
     if loops:
         mend_zero_gradients(graph, first)
@@ -53,7 +55,7 @@ class Pullback:
     """The map from v to v^T J, for any number of vectors v: the paths are walked, checked and copied once.
 
     Args:
-      ys, xs, stop, between, name: as for `vjp`.
+      ys, xs, stop, between, name, linear: as for `vjp`.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Pullback:
         stop: Sequence[tf.Tensor] = (),
         between: _walk.Between | None = None,
         name: str = "gradients",
+        linear: bool = False,
     ):
         self._between = rules.between(ys, xs, stop) if between is None else between
         require_rules(self._between)
@@ -71,14 +74,15 @@ class Pullback:
         for op in self._between.ops:
             for new in self._copy.ops([op]):
                 require_inside(new, set(self._between.active_inputs(op)) if new.type == op.type else None)
+        self._linear = linear
         self._ys, self._xs, self._stop, self._name = list(ys), list(xs), list(stop), name
 
     def __call__(self, cotangents: Sequence[tf.Tensor | None]) -> list[tf.Tensor | None]:
         """v^T J, dense; None for an x from which no derivative arrives. A y whose cotangent is None is left out."""
         pairs = [(y, v) for y, v in zip(self._ys, cotangents) if v is not None]
         ys, vectors = [y for y, _ in pairs], [v for _, v in pairs]
-        options = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
-        found = reverse(self._between, ys, self._xs, copy=self._copy, **options)
+        options: dict[str, Any] = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
+        found = reverse(self._between, ys, self._xs, copy=self._copy, linear=self._linear, **options)
         return [_tensors.densify(g) if connected else None for g, connected in zip(found, self._between.connected)]
 
 
@@ -90,6 +94,7 @@ def vjp(
     stop: Sequence[tf.Tensor] = (),
     between: _walk.Between | None = None,
     name: str = "gradients",
+    linear: bool = False,
 ) -> list[tf.Tensor | None]:
     """The vector-Jacobian product v^T J, dense; None for an x from which no derivative arrives.
 
@@ -100,23 +105,26 @@ def vjp(
       stop: tensors that count as constants.
       between: what lies between xs and ys, if that has been walked already.
       name: scope of the new ops.
+      linear: refuse a user's gradient function that is not linear in the incoming gradient.
 
     Raises:
       MissingRuleError: an op on the way has a derivative that nobody computes; without it the result were incomplete.
+      NotLinearError: if `linear`, a user's gradient function that is not.
     """
     with _typed("a gradient function between xs and ys"):
-        return Pullback(ys, xs, stop=stop, between=between, name=name)(cotangents)
+        return Pullback(ys, xs, stop=stop, between=between, name=name, linear=linear)(cotangents)
 
 
 def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> list[Any]:
     """The gradient function of one op at cotangents of its outputs: what it returns for each input.
 
+    It is to be linear in them: NotLinearError for a user's function that is not.
     An op whose type has a rule of ours, and no gradient of its own, is differentiated by that rule. It must not be an
     op that its gradient function changes (see `control_flow.private`).
     """
-    function = _rule(op) or _tf.get_gradient_function(op)
+    function = _checked(op) if _is_users(op) else _rule(op) or _tf.get_gradient_function(op)
     wanted = len(op.inputs)  # taken before: the gradient of a loop gives it further inputs
-    with _attached([op]), _typed(f"the gradient function of {op.type} {op.name!r}"):
+    with _attached([op], linear=True), _typed(f"the gradient function of {op.type} {op.name!r}"):
         found = function(op, *cotangents)
     found = list(found) if isinstance(found, list | tuple) else [found]
     if len(found) != wanted:
@@ -205,20 +213,39 @@ def require_inside(op: tf.Operation, active: set[int] | None) -> None:
 
 
 @contextlib.contextmanager
-def _attached(ops: Iterable[tf.Operation]) -> Iterator[None]:
+def _attached(ops: Iterable[tf.Operation], *, linear: bool = False) -> Iterator[None]:
     """Let each op with a rule of ours be differentiated by it, also in the bodies of private V2 loops and branches."""
-    attached = []
+    before = []
     todo = list(ops)
     while todo:
         op = todo.pop()
-        rule = _rule(op)
+        rule = _checked(op) if linear and _is_users(op) else _rule(op)
         if rule is not None:
+            before.append((op, op._gradient_function))
             op._gradient_function = rule
-            attached.append(op)
         for body in bodies(op):
             todo.extend(body.get_operations())
     try:
         yield
     finally:
-        for op in attached:
-            op._gradient_function = None
+        for op, function in before:
+            op._gradient_function = function
+
+
+def _is_users(op: tf.Operation) -> bool:
+    """True for an op with a gradient of its own that a user may have written."""
+    return rules.has_own_gradient(op) and op.type not in MUTATED and not _tf.is_recompute(op)
+
+
+def _checked(op: tf.Operation) -> Callable[..., Any]:
+    """The gradient function of `op`, which raises if what it builds is not linear in the incoming gradient."""
+    function = _tf.get_gradient_function(op)
+
+    def checked(op, *cotangents):
+        fresh = [None if u is None else tf.identity(tf.convert_to_tensor(u)) for u in cotangents]
+        found = function(op, *fresh)
+        gradients = found if isinstance(found, list | tuple) else [found]
+        rules.require_linear(op, gradients, [u for u in fresh if u is not None])
+        return found
+
+    return checked

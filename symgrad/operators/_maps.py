@@ -140,7 +140,7 @@ class Columns:
 
     def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
         self._dummies = [tf.ones_like(y, name="dummy") for y in ys]
-        self._pulled = _vjp.vjp(ys, [x.tensor for x in xs], self._dummies, stop=stop)
+        self._pulled = _vjp.vjp(ys, [x.tensor for x in xs], self._dummies, stop=stop, linear=True)
         self.ys = [Space.of(y) for y in ys]
 
     def of(self, i: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]] | None:

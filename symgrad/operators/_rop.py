@@ -75,7 +75,7 @@ def double_vjp(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor])
     """
     refuse_v1_loops(between, "a double VJP")
     dummies = [tf.ones_like(y, name="dummy") for y in call.ys]
-    pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop, between=between)
+    pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop, between=between, linear=True)
     pairs = [(g, v) for g, v in zip(pulled, vectors) if g is not None]
     if not pairs:
         return [None] * len(call.ys)

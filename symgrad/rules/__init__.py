@@ -3,6 +3,7 @@
 from . import _array, _image, _math, _nn, _sparse
 from ._composites import composite, composite_when, is_composite
 from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing, writes_state
+from ._linearity import require_linear
 from ._registry import Registry, pushforward, transpose
 from ._rows import Row, alike, by_input, linear, multilinear, symmetric
 from ._tensor_arrays import one_pass
@@ -25,6 +26,7 @@ __all__ = [
     "multilinear",
     "one_pass",
     "pushforward",
+    "require_linear",
     "symmetric",
     "transpose",
     "writes_state",
