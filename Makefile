@@ -1,7 +1,7 @@
 # Plain `make` prints the targets. Each of them first makes the environment that it needs, inside this folder.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-viewer test-oldest fuzz lint docs wheel bench clean
+.PHONY: help setup demo test test-viewer test-oldest fuzz lint coverage-table docs wheel bench clean
 
 VENV := .venv
 OLDEST := .venv-oldest
@@ -34,14 +34,17 @@ test-viewer: setup ## run the viewer's tests: by Node's test runner and in a bro
 test-oldest: $(OLDEST)/.installed ## run the tests marked core on TensorFlow 2.15 and NumPy 1
 	$(OLDEST)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
 
-fuzz: setup ## read 10,000 damaged graph files: an error or a graph, never a crash
-	SYMGRAD_FUZZ=10000 $(VENV)/bin/python -m pytest tests/graph/test_malformed.py
+fuzz: setup ## read 10,000 damaged graph files, differentiate 10,000 random graphs
+	SYMGRAD_FUZZ=10000 $(VENV)/bin/python -m pytest tests/graph/test_malformed.py tests/tangents/test_random_graphs.py
 
 lint: setup ## check style (ruff; biome for JavaScript), types (mypy) and layers (import-linter)
 	$(VENV)/bin/python -m ruff check .
 	$(VENV)/bin/python -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(VENV)/bin/biome ci --error-on-warnings
+
+coverage-table: setup ## run the sweep over TensorFlow's op types and write docs/coverage.md
+	cd tests && PYTHONPATH=.:.. ../$(VENV)/bin/python -m sweep.coverage
 
 docs: setup ## build the documentation into docs/_build; warnings are errors
 	$(SPHINX) --fail-on-warning --keep-going -q -b html docs docs/_build

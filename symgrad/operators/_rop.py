@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, _walk, rules
-from ..errors import ControlFlowError
+from ..errors import ControlFlowError, MissingRuleError
 from ..tangents import HANDLERS, push
 from . import _policy
 from ._call import Call
@@ -74,6 +74,7 @@ def double_vjp(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor])
     The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
     """
     refuse_v1_loops(between, "a double VJP")
+    _refuse_what_cannot_be_summed(between)
     dummies = [tf.ones_like(y, name="dummy") for y in call.ys]
     pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop, between=between, linear=True)
     pairs = [(g, v) for g, v in zip(pulled, vectors) if g is not None]
@@ -90,6 +91,21 @@ def choose(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> 
 
 
 METHODS = {"auto": choose, "double_vjp": double_vjp, "forward": forward}
+
+
+def _refuse_what_cannot_be_summed(between: _walk.Between) -> None:
+    """Raise the typed error for ops whose second reverse pass fails in the session only."""
+    for op in between.ops:
+        if op.type.startswith("TensorArray"):
+            raise ControlFlowError(
+                f"ys cross the V1 TensorArray at {op.name!r} ({op.type}), whose gradient cannot be taken in reverse "
+                'again; use method="forward"'
+            )
+        if op.type == "SparseMatrixSparseMatMul" and len(between.active_inputs(op)) > 1:
+            raise MissingRuleError(
+                f"the double VJP through {op.type} {op.name!r} has to add sparse matrices, for which TensorFlow has no "
+                'CPU kernel; use method="forward"'
+            )
 
 
 def refuse_v1_loops(between: _walk.Between, what: str) -> None:

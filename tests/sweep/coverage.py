@@ -88,9 +88,9 @@ def _plain(text):
 
 _HEAD = """# Coverage
 
-What `Lop` and `Rop` do with each op type for which TensorFlow {version} has a gradient function, and with some for which
-it has none: {rows} cases of {types} op types. `make coverage-table` writes this page from a run of the sweep in
-`tests/sweep`; the tests hold the two together.
+What `Lop` and `Rop` do with each op type for which TensorFlow {version} has a gradient function, and with some
+for which it has none: {rows} cases of {types} op types. `make coverage-table` writes this page from a run of the sweep
+in `tests/sweep`; the tests hold the two together.
 
 "right" is within 1e-6 of central differences in float64, within 1e-2 in float32 where the op has no other kernel or
 computes in it. "adjoint" cases (straight-through estimators, samplers) have a derivative by declaration: there Rop is

@@ -64,7 +64,7 @@ def S(*shape):
     return X(_definite, shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One way to use one op type.
 

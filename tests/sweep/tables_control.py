@@ -68,6 +68,10 @@ def _(rng):
     return tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.image.resize(v, [3, 3]) * tf.sin(x)), [0, x])[1], x
 
 
+_BRANCH = {"forward": "V1 control flow"}
+_LOOP = {"double_vjp": "TensorFlow cannot take its gradient in reverse again", **_BRANCH}
+
+
 def _v1(op, *variants, **options):
     """A row built with V1 control flow."""
 
@@ -82,38 +86,38 @@ def _v1(op, *variants, **options):
     return register
 
 
-@_v1("Switch")
-@_v1("Merge")
+@_v1("Switch", errors=_BRANCH)
+@_v1("Merge", errors=_BRANCH)
 def _(rng):
     x = _x(rng)
     return tf.cond(x[0] < 100, lambda: tf.sin(x), lambda: x * 2), x
 
 
-@_v1("Enter")
-@_v1("Exit")
-@_v1("NextIteration")
-@_v1("LoopCond")
+@_v1("Enter", errors=_LOOP)
+@_v1("Exit", errors=_LOOP)
+@_v1("NextIteration", errors=_LOOP)
+@_v1("LoopCond", errors=_LOOP)
 def _(rng):
     x = _x(rng)
     return tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * tf.sin(x)), [0, x])[1], x
 
 
-@_v1("TensorArrayScatterV3")
-@_v1("TensorArrayGatherV3")
+@_v1("TensorArrayScatterV3", errors=_LOOP)
+@_v1("TensorArrayGatherV3", errors=_LOOP)
 def _(rng):
     x = _x(rng, 3, 2)
     return tf.TensorArray(tf.float64, 3).unstack(x).stack(), x
 
 
-@_v1("TensorArrayWriteV3")
-@_v1("TensorArrayReadV3")
+@_v1("TensorArrayWriteV3", errors=_LOOP)
+@_v1("TensorArrayReadV3", errors=_LOOP)
 def _(rng):
     x = _x(rng, 2)
     return tf.TensorArray(tf.float64, 2, clear_after_read=False).write(0, x).write(1, x * x).read(1), x
 
 
-@_v1("TensorArraySplitV3")
-@_v1("TensorArrayConcatV3")
+@_v1("TensorArraySplitV3", errors=_LOOP)
+@_v1("TensorArrayConcatV3", errors=_LOOP)
 def _(rng):
     x = _x(rng, 5)
     return tf.TensorArray(tf.float64, 2, infer_shape=False).split(x, [2, 3]).concat(), x
