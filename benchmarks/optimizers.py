@@ -46,17 +46,24 @@ class HeavyBall(Optimizer):
 
 
 def alternate(*calls, seconds=4.0):
-    """Seconds of each call, the lower quartile; they take turns, so that a busy machine slows all of them."""
+    """(seconds, CPU seconds) of each call, lower quartiles; they take turns: a busy machine slows all of them."""
     times = [[] for _ in calls]
     for call in calls:
         call(), call()
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times[0]) < 7:
         for call, taken in zip(calls, times):
-            start = time.perf_counter()
+            wall, cpu = time.perf_counter(), time.process_time()
             call()
-            taken.append(time.perf_counter() - start)
-    return [float(np.quantile(taken, 0.25)) for taken in times]
+            taken.append((time.perf_counter() - wall, time.process_time() - cpu))
+    return [np.quantile(taken, 0.25, axis=0) for taken in times]
+
+
+def ratios(*pair):
+    """The ratios of the two calls' seconds and CPU seconds, and the seconds, as a line of a table."""
+    mine, other = alternate(*pair)
+    wall, cpu = mine / other
+    return f"{wall:6.2f} {cpu:6.2f}    ({mine[0] * 1e3:.2f} ms / {other[0] * 1e3:.2f} ms)"
 
 
 def executed(op):
@@ -87,14 +94,10 @@ def update_of(make, shapes):
 def updates(title, shapes):
     """The update step of each member that has a kernel of TensorFlow's."""
     print(f"\nUpdate of {title}: ours / TensorFlow's")
-    print(f"  {'':18} {'time':>6} {'ops in graph':>13} {'ops executed':>13}")
+    print(f"  {'':18} {'ops in graph':>13} {'ops executed':>13} {'time':>6} {'CPU':>6}")
     for name, makers in MEMBERS.items():
         (ours, graph_ours, run_ours), (theirs, graph_theirs, run_theirs) = (update_of(m, shapes) for m in makers)
-        mine, other = alternate(ours, theirs)
-        print(
-            f"  {name:18} {mine / other:6.2f} {graph_ours / graph_theirs:13.2f} {run_ours / run_theirs:13.2f}"
-            f"    ({mine * 1e3:.2f} ms / {other * 1e3:.2f} ms)"
-        )
+        print(f"  {name:18} {graph_ours / graph_theirs:13.2f} {run_ours / run_theirs:13.2f} {ratios(ours, theirs)}")
 
 
 def training_of(make):
@@ -115,7 +118,7 @@ def training_of(make):
 
 def training():
     """A whole step with a composed formula, beside the one with TensorFlow's Momentum or Adam."""
-    print("\nA whole training step of the MLP, batch 128: composed formula / TensorFlow's kernel")
+    print("\nA whole training step of the MLP, batch 128: ours / TensorFlow's kernel: time, CPU")
     pairs = {
         "HeavyBall / Momentum": (HeavyBall, MEMBERS["Momentum"][1]),
         "AdamW / Adam": (lambda: optimizers.AdamW(0.01), MEMBERS["Adam"][1]),
@@ -123,8 +126,7 @@ def training():
         "LAMB / Adam": (lambda: optimizers.LAMB(0.001), MEMBERS["Adam"][1]),
     }
     for name, makers in pairs.items():
-        mine, other = alternate(*map(training_of, makers))
-        print(f"  {name:22} {mine / other:6.2f}    ({mine * 1e3:.2f} ms / {other * 1e3:.2f} ms)")
+        print(f"  {name:22} {ratios(*map(training_of, makers))}")
 
 
 def rows_of(make, constraint=None, rows=1_000_000):
@@ -153,7 +155,7 @@ def sparse():
         "SGD, row-wise constraint": rows_of(lambda: optimizers.SGD(0.01), rowwise(positive)),
     }
     for name, call in cases.items():
-        print(f"  {name:36} {alternate(call)[0] * 1e3:9.3f}")
+        print(f"  {name:36} {alternate(call)[0][0] * 1e3:9.3f}")
 
 
 def main():

@@ -9,8 +9,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError
+from ._cells import run
 from ._chain import Transform
-from ._hyper import run
 from ._variables import assign, colocated, home, present, read, snapshot, start
 
 __all__ = ["ema", "swa"]

@@ -1,9 +1,8 @@
 """The values of declared hyperparameters: numbers that change while training, schedules, tensors, callables.
 
-A number lives in a variable of its own in each graph. That variable is in no collection, and its reads fall back to the
-number while it is uninitialised, so that it needs no initialiser, a plain `Saver()` neither writes it nor looks for it,
-and sessions that check for uninitialised variables are content. A number is configuration: a resumed run takes the one
-from its constructor. Who wants a rate in the checkpoint gives a variable.
+A number lives in a cell of its own in each graph. A plain `Saver()` neither writes it nor looks for it, so that
+checkpoints of TensorFlow's optimizers restore. A number is configuration: a resumed run takes the one from its
+constructor. Who wants a rate in the checkpoint gives a variable.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
 from ..errors import OptimizerError
+from ._cells import EagerCell, GraphCell, dtype_of
 from ._declare import REQUIRED, hyperparameter
 from ._variables import home, is_variable, start, unwrap
 
-__all__ = ["Cell", "Hyperparameters", "is_number", "run"]
+__all__ = ["Hyperparameters", "is_number"]
 
 
 def is_number(value: Any) -> bool:
@@ -40,7 +39,7 @@ class Hyperparameters:
     def __init__(self, owner: str, declarations: Mapping[str, hyperparameter], values: Mapping[str, Any]):
         self._owner, self._declarations = owner, declarations
         self._given: dict[str, Any] = {}
-        self._cells: dict[tuple[str, tf.Graph | None], Cell] = {}
+        self._cells: dict[tuple[str, tf.Graph | None], EagerCell | GraphCell] = {}
         self._built: set[tuple[str, tf.Graph | None]] = set()
         for name, declaration in declarations.items():
             value = values.get(name, declaration.default)
@@ -59,7 +58,7 @@ class Hyperparameters:
         """The value with which state that starts from this hyperparameter begins."""
         value = self._given[name]
         if is_number(value):
-            return np.asarray(value, _dtype(value))
+            return np.asarray(value, dtype_of(value))
         if is_variable(value):
             return start(value)
         return value() if callable(value) and not tf.is_tensor(value) else value
@@ -93,7 +92,7 @@ class Hyperparameters:
         value = function(step()) if wants else function()
         if is_number(value) and not tf.executing_eagerly() and not wants:
             # A graph would keep the number of the day it was built; the callable is asked at every step instead.
-            dtype = _dtype(value)
+            dtype = dtype_of(value)
             value = tf.numpy_function(lambda: np.asarray(function(), dtype), [], tf.as_dtype(dtype))
             value.set_shape(())
         return value
@@ -108,9 +107,10 @@ class Hyperparameters:
             return value
         return tf.check_numerics(value, f"{self._owner}.{name} is not a finite number at this step")
 
-    def _cell(self, name: str, where: tf.Graph | None) -> Cell:
+    def _cell(self, name: str, where: tf.Graph | None) -> EagerCell | GraphCell:
         if (name, where) not in self._cells:
-            self._cells[name, where] = Cell(f"{self._owner}/{name}", self._given[name])
+            make = EagerCell if where is None else GraphCell
+            self._cells[name, where] = make(f"{self._owner}/{name}", self._given[name])
         return self._cells[name, where]
 
     # ---- from outside
@@ -120,14 +120,14 @@ class Hyperparameters:
         cell = self._cells.get((name, home()))
         if cell is None:
             return self._given[name]
-        if home() is None:
+        if isinstance(cell, EagerCell):
             return cell.variable
         session = session or tf.get_default_session()
         return self._given[name] if session is None else cell.get(session)
 
     def variables(self) -> list[Any]:
-        """The variables that numbers live in."""
-        return [cell.variable for cell in self._cells.values()]
+        """The variables that numbers live in, in eager code."""
+        return [cell.variable for cell in self._cells.values() if isinstance(cell, EagerCell)]
 
     def set(self, name: str, value: Any, session: Any = None) -> None:
         """Give a new value, before or while training.
@@ -146,7 +146,7 @@ class Hyperparameters:
             return
         if not is_number(value):
             raise OptimizerError(self._fixed(name, value))
-        if where is None:
+        if isinstance(cell, EagerCell):
             cell.variable.assign(value)
         else:
             session = session or tf.get_default_session()
@@ -175,52 +175,6 @@ class Hyperparameters:
         if wanted:
             raise OptimizerError(f"{self._owner}.{name} is {value!r}; wanted {wanted}")
         return value
-
-
-class Cell:
-    """One number in one graph: a variable outside the collections, and its read that needs no initialisation."""
-
-    def __init__(self, name: str, number: float):
-        self._default = np.asarray(number, _dtype(number))
-        # A plain resource variable even under a strategy: a mirrored one has no handle in a V1 graph. tf.Variable would
-        # ask the strategy.
-        with tf.init_scope(), tf.name_scope(""):
-            self.variable = _tf.ResourceVariable(self._default, name=name, trainable=False, collections=[])
-            self._current = None if tf.executing_eagerly() else self._read()
-
-    def value(self) -> tf.Tensor:
-        """The number as a tensor of the moment."""
-        if self._current is None:
-            return self.variable.read_value()
-        return self._current if self._current.graph is tf.get_default_graph() else self._read()
-
-    def _read(self) -> tf.Tensor:
-        return tf.cond(
-            tf.raw_ops.VarIsInitializedOp(resource=self.variable.handle),
-            self.variable.read_value,
-            lambda: tf.constant(self._default),
-        )
-
-    def get(self, session: Any) -> float:
-        """The number in a session, in the shortest form that rounds to it."""
-        return float(str(run(session, self._current)))
-
-    def set(self, session: Any, number: float) -> None:
-        """Write the number by the variable's own initialiser: no op is added, so a finalized graph does not mind."""
-        initializer = self.variable.initializer
-        run(session, initializer, {initializer.inputs[1]: np.asarray(number, self._default.dtype)})
-
-
-def run(session: Any, fetch: Any, feed_dict: dict | None = None) -> Any:
-    """Run without the hooks of a monitored session, for which it would be a training step."""
-    if hasattr(session, "run_step_fn"):
-        return session.run_step_fn(lambda step_context: step_context.session.run(fetch, feed_dict))
-    return session.run(fetch, feed_dict)
-
-
-def _dtype(number: float) -> np.dtype:
-    """float32 for Python numbers, as TensorFlow's optimizers round them; NumPy's floats keep their precision."""
-    return number.dtype if isinstance(number, np.floating) else np.dtype(np.float32)
 
 
 def _required_arguments(function: Callable) -> int:

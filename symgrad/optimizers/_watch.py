@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from ._cells import GraphCell
 from ._chain import Transform
 from ._check import Pairs
-from ._hyper import Cell
 from ._transforms import summed, values_of
 from ._variables import home, label, read, snapshot
 
@@ -34,7 +34,7 @@ class watch(Transform):
         self._prefix = ""
         self._before: dict[Any, tf.Tensor] = {}
         self._hypers: list[tf.Tensor] = []
-        self._norms: dict[Any, Cell] = {}
+        self._norms: dict[Any, GraphCell] = {}
 
     def __call__(self, pairs: Pairs) -> Pairs:
         """The same gradients."""
@@ -61,7 +61,7 @@ class watch(Transform):
         """In a V1 graph, a cell for each norm, so that fetching the summaries takes no step."""
         for var in variables if home() is not None else ():
             if var.ref() not in self._norms:
-                self._norms[var.ref()] = Cell(f"{self.optimizer._name}/update_norm/{label(var)}", 0.0)
+                self._norms[var.ref()] = GraphCell(f"{self.optimizer._name}/update_norm/{label(var)}", 0.0)
                 self._scalar(f"update_norm/{label(var)}", self._norms[var.ref()].value())
 
     def before(self, variables: Sequence[Any]) -> list[Any]:
@@ -77,7 +77,7 @@ class watch(Transform):
             if home() is None:
                 self._scalar(f"update_norm/{label(var)}", norm)
             else:
-                ops.append(self._norms[var.ref()].variable.assign(norm, read_value=False))
+                ops.append(self._norms[var.ref()].write(norm))
         return ops
 
     def _scalar(self, name: str, value: tf.Tensor) -> None:
