@@ -6,31 +6,80 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._tables import console_for_tables, plain, table
+
 if TYPE_CHECKING:
     from rich.console import Console
-
-_SHOWN = 12
 
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")] = None,
+    cost: Annotated[bool, typer.Option("--cost", help="Operations, bytes and peak memory instead.")] = False,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(help="For --cost: batch=32, or x=32,10 for a placeholder, or frame=20 for a loop."),
+    ] = None,
+    fetch: Annotated[list[str] | None, typer.Option(help="For --cost: count only what this op needs.")] = None,
 ) -> None:
     """Count the ops of a model by type and role; list its inputs, outputs, variables and what has no gradient."""
     from .. import graph
 
-    found = {"file": str(model), **graph.summary(graph.build(model, tags=tags))}
+    nodes = graph.build(model, tags=tags)
+    if cost:
+        found = {"file": str(model), **graph.cost(nodes, sizes=_sizes(size or []), fetches=fetch)}
+    else:
+        found = {"file": str(model), **graph.summary(nodes)}
     if json:
         typer.echo(_json.dumps(found, indent=2, ensure_ascii=True))
         return
-    _print(found)
+    if cost:
+        _print_cost(found)
+    else:
+        _print(found)
+
+
+def _sizes(options: list[str]) -> dict[str, Any]:
+    """`batch=32` and `x=32,10` as the sizes that `cost` takes."""
+    sizes: dict[str, Any] = {}
+    for option in options:
+        name, _, value = option.rpartition("=")
+        numbers = value.split(",")
+        if not name or not all(number.strip().isdecimal() for number in numbers):
+            raise typer.BadParameter(f"--size wants NAME=NUMBER or NAME=NUMBER,NUMBER,..., got {option!r}")
+        sizes[name] = int(value) if len(numbers) == 1 else tuple(int(number) for number in numbers)
+    return sizes
+
+
+def _print_cost(found: dict[str, Any]) -> None:
+    console = console_for_tables()
+    peak = found["peak"]
+    console.print(f"{found['file']}: {found['flops']:,} operations in {found['ops']:,} ops", soft_wrap=True)
+    console.print(
+        f"{found['bytes']:,} bytes made; at most {peak['bytes']:,} at once, in {plain(str(peak['op']))}", soft_wrap=True
+    )
+    console.print(", ".join(f"{size:,} bytes of {what}" for what, size in found["kept"].items()), soft_wrap=True)
+    heads = ("ops", "operations", "bytes")
+    for title, key, count in (("By role", "roles", "role"), ("By type", "types", "type")):
+        rows = [(name, row["ops"], row["flops"], row["bytes"]) for name, row in found[key].items()]
+        table(console, title, (count, *heads), rows)
+    scopes = [
+        (name, row["flops"], row["backward_flops"], row["bytes"], row["backward_bytes"])
+        for name, row in found["scopes"].items()
+    ]
+    table(console, "By scope", ("scope", "forward", "backward", "bytes forward", "backward"), scopes)
+    table(console, "Alive at the peak", ("tensor", "bytes"), [tuple(row) for row in peak["live"]])
+    rows = [(row["op"], row["gather"] or "", row["slices_bytes"], row["bytes"]) for row in found["dense"]]
+    table(console, "Gradients made dense from IndexedSlices", ("op", "gradient of", "bytes sliced", "dense"), rows)
+    unknown = found["unknown"]
+    table(console, "No formula, counted as 0", ("type", "ops"), list(unknown["types"].items()))
+    table(console, "Shapes not known, counted as 0 (--size)", ("op",), [(name,) for name in unknown["ops"]])
+    table(console, "Loops counted for one turn (--size)", ("frame",), [(name,) for name in unknown["loops"]])
 
 
 def _print(found: dict[str, Any]) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = console_for_tables()
     console.print(f"{found['file']}: {found['ops']:,} ops, {found['edges']:,} edges", style="bold", soft_wrap=True)
     roles = [f"{count:,} {role}" for role, count in found["roles"].items()]
     console.print(", ".join(roles), soft_wrap=True)
@@ -39,10 +88,10 @@ def _print(found: dict[str, Any]) -> None:
         console.print("of the backward ops " + ", ".join(f"{n:,} of order {order}" for order, n in higher.items()))
     if found["dead"]:
         console.print(f"{found['dead']:,} backward ops are dead: made, never consumed")
-    _table(console, "Op types", ("type", "count"), list(found["types"].items()))
+    table(console, "Op types", ("type", "count"), list(found["types"].items()))
     for side in ("inputs", "outputs"):
         rows = [(t["name"], t["type"], t["dtype"], _shape(t["shape"])) for t in found[side]]
-        _table(console, side.capitalize(), ("name", "type", "dtype", "shape"), rows)
+        table(console, side.capitalize(), ("name", "type", "dtype", "shape"), rows)
     _print_variables(console, found)
     _print_gradients(console, found)
 
@@ -56,7 +105,7 @@ def _print_variables(console: "Console", found: dict[str, Any]) -> None:
     ]  # fmt: skip
     what = "in trained variables" if trained else "in all variables"
     title = f"Variables ({found['parameters']:,} parameters {what})"
-    _table(console, title, ("name", "dtype", "shape", "elements", ""), rows)
+    table(console, title, ("name", "dtype", "shape", "elements", ""), rows)
 
 
 def _print_gradients(console: "Console", found: dict[str, Any]) -> None:
@@ -64,35 +113,10 @@ def _print_gradients(console: "Console", found: dict[str, Any]) -> None:
     if "backward" in found["roles"]:
         without = [row for row in scopes if not row["backward"]]
         rows = [(s["scope"], s["forward"], s["backward"]) for s in scopes if s["backward"]]
-        _table(console, "Scopes with a backward half", ("scope", "forward ops", "backward ops"), rows)
-        _table(console, "Scopes without", ("scope", "forward ops"), [(row["scope"], row["forward"]) for row in without])
+        table(console, "Scopes with a backward half", ("scope", "forward ops", "backward ops"), rows)
+        table(console, "Scopes without", ("scope", "forward ops"), [(row["scope"], row["forward"]) for row in without])
     blocked = [(row["type"], row["reason"], len(row["ops"]), row["ops"][0]) for row in found["no_gradient"]]
-    _table(console, "No gradient passes through", ("type", "why", "ops", "first"), blocked)
-
-
-def _table(console: "Console", title: str, heads: tuple[str, ...], rows: list[tuple]) -> None:
-    """A table of at most a dozen rows; what is left out is counted, and is in the JSON."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    if not rows:
-        return
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    numbers = [all(isinstance(row[i], int) for row in rows) for i in range(len(heads))]
-    for head, number in zip(heads, numbers):
-        table.add_column(head, justify="right" if number else "left", overflow="fold")
-    for row in rows[:_SHOWN]:
-        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else _plain(cell)) for cell in row))
-    console.print()
-    console.print(table)
-    if len(rows) > _SHOWN:
-        console.print(f"... and {len(rows) - _SHOWN:,} more (--json has all)", style="dim")
-
-
-def _plain(text: str) -> str:
-    """Names come from a stranger's file: nothing in them may drive the terminal."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    table(console, "No gradient passes through", ("type", "why", "ops", "first"), blocked)
 
 
 def _shape(shape: list | None) -> str:

@@ -1,13 +1,15 @@
-"""The gradient graph as a networkx graph: build, query, draw."""
+"""The gradient graph as a networkx graph: build, query, weigh, draw."""
 
 from ._along import along
 from ._attributes import attributes
 from ._build import build
+from ._cost import cost, critical_path
 from ._dot import to_dot
 from ._export import to_graphml, to_json, to_pdf, to_png
 from ._fold import fold
 from ._gradient_graph import gradient_graph
 from ._html import show, to_html
+from ._measured import from_run_metadata
 from ._plots import gradient_magnitudes, heatmap, rows_as_images, spy
 from ._query import between
 from ._summary import summary
@@ -19,7 +21,10 @@ __all__ = [
     "attributes",
     "between",
     "build",
+    "cost",
+    "critical_path",
     "fold",
+    "from_run_metadata",
     "gradient_graph",
     "gradient_magnitudes",
     "heatmap",

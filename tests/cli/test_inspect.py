@@ -52,6 +52,20 @@ def test_inspect_tables(folder, capsys):
         assert text in out, text
 
 
+def test_inspect_cost(folder, capsys):
+    arguments = ["inspect", folder / "model.pb", "--cost", "--size", "batch=10", "--fetch", "loss"]
+    code, out, _ = run([*arguments, "--json"], capsys)
+    assert code == 0
+    assert json.loads(out)["types"]["MatMul"]["flops"] == 2 * 10 * 4 * 2
+    code, out, err = run(arguments, capsys)
+    assert (code, err) == (0, "")
+    for text in ("By role", "By scope", "MatMul", "160", "Alive at the peak"):
+        assert text in out, text
+    code, _, err = run([*arguments, "--size", "batch=many"], capsys)
+    assert code == 2
+    assert "batch=many" in err
+
+
 def test_inspect_shows_hostile_names_as_text(tmp_path, capsys):
     node = tf.NodeDef(name="[red]\x1b[31m\u202e", op="Placeholder")
     (tmp_path / "evil.pb").write_bytes(tf.GraphDef(node=[node]).SerializeToString())
