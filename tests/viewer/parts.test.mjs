@@ -87,6 +87,9 @@ test("the whole picture fits, and its beginning where that would be too small to
   const tall = firstView({ width: 800, height: 1e6 }, room);
   assert.ok(tall.scale >= 0.3);
   assert.ok(tall.y > 0 && tall.y < 100);
+  const thin = fitted({ width: 800, height: 1e6 }, room);
+  assert.ok(thin.scale * 800 >= 79, "never a mere line");
+  assert.ok(thin.y >= 0 && thin.y < 100);
 });
 
 test("zooming holds the point under the pointer, within limits", () => {

@@ -225,6 +225,16 @@ def test_every_colouring_has_a_legend(view, mlp):
         assert text in viewer.page.locator("#legend").inner_text()
 
 
+def test_the_small_map_moves_the_picture(view, mlp):
+    for size in ((1440, 900), (800, 600)):
+        viewer = view(mlp, fold=9, size=size)
+        box = viewer.page.locator("#map").bounding_box()
+        middle = "(a => [(a.room().width / 2 - a.view.x) / a.view.scale / a.placed.width, "
+        middle += "(a.room().height / 2 - a.view.y) / a.view.scale / a.placed.height])(symgradViewer)"
+        viewer.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert viewer.page.evaluate(middle) == pytest.approx([0.5, 0.5], abs=0.03)
+
+
 def test_the_printed_page_is_light_and_whole(view, mlp):
     viewer = view(mlp, fold=0)
     viewer.page.locator("#theme").click()

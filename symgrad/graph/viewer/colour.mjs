@@ -165,10 +165,11 @@ class ByNumber {
     this.numeric = { ...this.numeric, low: isWide ? low : 0, high };
     const nothing = paintOf(OTHER, theme, 0.6);
     this.box = (i) => {
+      if (placed.open[i]) return { ...nothing, line: theme.faint };
       const v = value(i);
       if (!(v > 0)) return nothing;
       const colour = rampColour(share(v));
-      return { ...paintOf(colour, theme, 1), op: colour, group: colour, isStrong: true };
+      return { op: colour, group: colour, frame: theme.background, line: mix(colour, "#777777", 0.6), isStrong: true };
     };
   }
 }

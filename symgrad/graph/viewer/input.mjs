@@ -182,7 +182,8 @@ export function listenToSearch(app, page) {
 export function listenToMap(app, page) {
   const move = (event) => {
     if (event.buttons !== 1) return;
-    const to = page.mapPoint(app, { x: event.offsetX, y: event.offsetY });
+    const ratio = page.map.width / page.map.clientWidth; // a small window shows it smaller than it is drawn
+    const to = page.mapPoint(app, { x: event.offsetX * ratio, y: event.offsetY * ratio });
     const room = app.room();
     const { scale } = app.view;
     app.pan(room.width / 2 - scale * to.x - app.view.x, room.height / 2 - scale * to.y - app.view.y);

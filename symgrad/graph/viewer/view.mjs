@@ -2,15 +2,18 @@
 
 const READABLE = 0.55; // below this scale the first view does not show the whole picture but its beginning
 const MOST = 4;
+const THINNEST = 80; // pixels that are left of the thin side of a very tall or very wide picture
 
 /** @typedef {{scale: number, x: number, y: number}} View the picture's origin in CSS pixels, and pixels per unit */
 
-/** All of the picture in the room, centred. */
+/** All of the picture in the room, centred; of a very tall or very wide one the beginning. */
 export function fitted(picture, room) {
-  const scale = Math.min(room.width / (picture.width + 60), room.height / (picture.height + 90), 1.25);
+  const whole = Math.min(room.width / (picture.width + 60), room.height / (picture.height + 90), 1.25);
+  const thin = THINNEST / Math.max(1, Math.min(picture.width, picture.height));
+  const scale = Math.min(1.25, Math.max(whole, thin));
   return {
     scale,
-    x: (room.width - scale * picture.width) / 2,
+    x: Math.max(scale * 30, (room.width - scale * picture.width) / 2),
     y: Math.max(scale * 45, (room.height - scale * picture.height) / 2 + scale * 15),
   };
 }
