@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors
+from .. import _tensors, rules
 from ..errors import MissingRuleError, NotLinearError
+from ._frames import crosses_v1_loops
 from ._maps import Columns, Rows
 
 MODES = ("auto", "rows", "columns")
@@ -25,10 +26,11 @@ def choose(
 ) -> Rows | Columns:
     """What computes the Jacobian.
 
-    "auto" takes columns if there are fewer of them than rows; not where the sizes are unknown, nor where an op on the
-    way has no second derivative.
+    "auto" takes columns if there are fewer of them than rows; not where the sizes are unknown, nor through V1
+    loops, whose columns do not vectorise, nor where an op on the way has no second derivative.
     """
-    if mode == "columns" or (mode == "auto" and _elements(xs) < _elements(ys)):
+    fewer = _elements(xs) < _elements(ys) and not crosses_v1_loops(rules.between(ys, [x.tensor for x in xs], stop))
+    if mode == "columns" or (mode == "auto" and fewer):
         try:
             return Columns(ys, xs, stop)
         except (MissingRuleError, NotLinearError) as error:

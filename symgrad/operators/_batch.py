@@ -11,7 +11,6 @@ from ._auto import check_mode, choose
 from ._call import Call
 from ._holomorphic import check_holomorphic
 from ._maps import LinearMap, Rows, Space, units_for_all_examples
-from ._rop import refuse_v1_loops
 from ._sweep import check_block_size, sweep
 
 
@@ -63,7 +62,6 @@ def batch_jacobian(
         static = _batched_shape(out, into)
         _limits.check_result(static, out.dtype, f"the batch Jacobian of {out.name} by {into.label}")
         between = rules.between(call.ys, call.tensors)
-        refuse_v1_loops(between, "a loop over rows")
         check_holomorphic(between, call.ys, call.xs)
         result = _tabulated(call, mode, block_size)
         if result is None:
@@ -94,7 +92,7 @@ def _tabulated(call: Call, mode: str, block_size: int | None) -> tf.Tensor | Non
     if apply is None:
         return None
     count, seeds = units_for_all_examples(Space.of(source))
-    linear = LinearMap(count, seeds, apply, [Space.of(target)])
+    linear = LinearMap(count, seeds, apply, [Space.of(target)], **maps.frames)
     (found,) = sweep(linear, block_size, f"the batch Jacobian of {y.name} by {'rows' if by_rows else 'columns'}")
     if found is None:
         return None

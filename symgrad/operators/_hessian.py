@@ -4,10 +4,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp
+from .. import _tensors, _vjp, rules
 from ..errors import ShapeError
 from . import _policy
 from ._call import Call
+from ._frames import crosses_v1_loops
 from ._jacobian import block, grid
 from ._lop import Lop
 from ._maps import Space
@@ -46,7 +47,9 @@ def hessian(
         gradients = _gradients(call, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         given = [call.xs[i] for i in connected]
-        found = grid([gradients[i] for i in connected], given, [], mode="rows", block_size=block_size) if given else []
+        # Backwards through the gradient of a V1 loop there is no way.
+        mode = "columns" if crosses_v1_loops(rules.between(call.ys, call.tensors)) else "rows"
+        found = grid([gradients[i] for i in connected], given, [], mode=mode, block_size=block_size) if given else []
         blocks = {(i, j): b for i, row in zip(connected, found) for j, b in zip(connected, row)}
         rows = [
             [blocks[i, j] if (i, j) in blocks else _absent(a, b, disconnected) for j, b in enumerate(call.xs)]

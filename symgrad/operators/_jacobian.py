@@ -11,7 +11,6 @@ from ._auto import check_mode, choose
 from ._call import Call
 from ._holomorphic import check_holomorphic
 from ._maps import Columns, LinearMap, Rows, Space, unit_vectors
-from ._rop import refuse_v1_loops
 from ._sweep import check_block_size, sweep
 from ._waist import waist
 
@@ -54,7 +53,7 @@ def jacobian(
       DisconnectedError, MissingRuleError, GraphMismatchError: as for `Lop`.
       DtypeError: also for complex ys that are not holomorphic functions of xs.
       ShapeError: the result would be larger than `symgrad.operators.limits` allows.
-      ControlFlowError: ys cross a V1 loop.
+      ControlFlowError: ys cross V1 loops that do not vectorise, and the rows or columns are many.
 
     Example:
       >>> x = tf.constant([1., 2., 3.])
@@ -66,7 +65,6 @@ def jacobian(
     check_block_size(block_size)
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         between = rules.between(call.ys, call.tensors, call.stop)
-        refuse_v1_loops(between, "a loop over rows")
         reached, connected = between.reached, between.connected
         _policy.for_paths(between, call.ys, call.xs, disconnected, call.stop)
         check_holomorphic(between, call.ys, call.xs)
@@ -133,7 +131,7 @@ def _by_columns(maps: Columns, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.In
         if push is None:
             found.append([None] * len(ys))
             continue
-        linear = LinearMap(space.size, unit_vectors(space), push, maps.ys)
+        linear = LinearMap(space.size, unit_vectors(space), push, maps.ys, **maps.frames)
         columns = sweep(linear, block_size, f"the Jacobian by {x.label} by columns")
         shapes = [tf.stack([space.size, y.size]) for y in maps.ys]
         found.append([None if c is None else tf.reshape(c, shape) for c, shape in zip(columns, shapes)])

@@ -7,6 +7,8 @@ from typing import TypeAlias
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, rules
+from ..tangents import push
+from ._frames import crosses_nested_loops, crosses_v1_loops
 from ._peephole import linear_end
 
 # How many: a number if it is known.
@@ -66,12 +68,16 @@ class LinearMap:
       seeds: from an int32 vector of indices to those vectors of the basis, stacked.
       apply: from one vector of the basis to the results, None for a result that no path leads to.
       targets: what the results look like.
+      in_frames: whether V1 loops are on the way, which no loop around them may enter.
+      vectorisable: False where TensorFlow's vectoriser is known to go wrong.
     """
 
     count: Count
     seeds: Callable[[tf.Tensor], tf.Tensor]
     apply: Callable[[tf.Tensor], list["tf.Tensor | None"]]
     targets: Sequence[Space]
+    in_frames: bool = False
+    vectorisable: bool = True
 
 
 def unit_vectors(space: Space) -> Callable[[tf.Tensor], tf.Tensor]:
@@ -112,6 +118,11 @@ class Rows:
         self._between = rules.between(ys, self._xs, stop)
         self._pullback = _vjp.Pullback(ys, self._xs, stop=stop, between=self._between)
         self.xs = [Space.of(x) for x in xs]
+        # The vectoriser loses count in a V1 loop inside of another, without a word.
+        self.frames = {
+            "in_frames": crosses_v1_loops(self._between),
+            "vectorisable": not crosses_nested_loops(self._between),
+        }
 
     def of(self, k: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]]:
         """From a cotangent of y number k to the derivatives by all xs."""
@@ -122,9 +133,9 @@ class Rows:
         y = self._ys[k]
         space, end = Space.of(y), linear_end(self._between, y)
         if end is None:
-            return LinearMap(space.size, unit_vectors(space), self.of(k), self.xs)
+            return LinearMap(space.size, unit_vectors(space), self.of(k), self.xs, **self.frames)
         pull = _vjp.Pullback([end.start], self._xs, stop=self._stop)
-        return LinearMap(space.size, end.seeds, lambda v: _conjugated(pull([v])), self.xs)
+        return LinearMap(space.size, end.seeds, lambda v: _conjugated(pull([v])), self.xs, **self.frames)
 
 
 def _conjugated(found: Sequence["tf.Tensor | None"]) -> list["tf.Tensor | None"]:
@@ -135,18 +146,27 @@ class Columns:
     """Unit vectors of one x, pushed forward to all ys: the columns of the Jacobian.
 
     By two reverse passes: g(u) = J^T u is built once, outside of any loop, and each column is one more pass through it.
-    The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
+    The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0. Through V1
+    loops, which TensorFlow does not differentiate twice, tangents are pushed op by op.
     """
 
     def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
-        self._dummies = [tf.ones_like(y, name="dummy") for y in ys]
-        self._pulled = _vjp.vjp(ys, [x.tensor for x in xs], self._dummies, stop=stop, linear=True)
+        self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
+        between = rules.between(ys, self._xs, stop)
         self.ys = [Space.of(y) for y in ys]
+        self.frames = {"in_frames": crosses_v1_loops(between), "vectorisable": False}
+        if not self.frames["in_frames"]:
+            self._dummies = [tf.ones_like(y, name="dummy") for y in ys]
+            self._pulled = _vjp.vjp(ys, self._xs, self._dummies, stop=stop, between=between, linear=True)
 
     def of(self, i: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]] | None:
         """From a tangent of x number i to the derivatives of all ys; None if no y depends on it."""
+        if self.frames["in_frames"]:
+            x = self._xs[i]
+            between = rules.between(self._ys, [x], self._stop)
+            return (lambda tangent: push(between, self._ys, [x], [tangent])) if any(between.connected) else None
         pulled = self._pulled[i]
         if pulled is None:
             return None
-        push = _vjp.Pullback([pulled], self._dummies)
-        return lambda tangent: push([tangent])
+        pull = _vjp.Pullback([pulled], self._dummies)
+        return lambda tangent: pull([tangent])

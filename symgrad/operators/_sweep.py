@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tf
 from ..errors import ShapeError
 from . import _limits
+from ._frames import sweep_unrolled
 from ._maps import Count, LinearMap, Space, stacked
 from ._vectorise import Trial, single, trial, vectorised
 
@@ -31,6 +32,8 @@ def sweep(linear: LinearMap, block_size: int | None, label: str) -> list[tf.Tens
     Returns:
       For each target a tensor [count] + target.shape, or None if no path leads to it.
     """
+    if linear.in_frames:
+        return sweep_unrolled(linear, block_size, label)
     outcome = trial(linear, vectorise=block_size != 1 and linear.count != 1)
     if outcome.reason:
         _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, outcome.reason)

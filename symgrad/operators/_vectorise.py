@@ -1,9 +1,7 @@
 """Many vectors through one linear map at once: TensorFlow's vectoriser (pfor), and a trial whether it converts."""
 
-import contextlib
-import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
@@ -11,6 +9,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors, _tf, rules
 from ..errors import SymgradError
 from ._maps import LinearMap, stacked
+from ._strict import reason, strict_pfor
 
 
 @dataclass(frozen=True)
@@ -50,49 +49,33 @@ def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
             traced.append((seed, linear.apply(seed)))
             return _present(traced[0][1])
 
-        reason = ""
+        refusal = ""
         if vectorise:
-            reason = _refusal(one, traced)
+            refusal = _refusal(one, traced)
         else:
             one(tf.constant(0))
         seed, results = traced[0]
-        return Trial([r is not None for r in results], reason, *_bytes_between(seed, _present(results)))
+        return Trial([r is not None for r in results], refusal, *_bytes_between(seed, _present(results)))
 
 
 def _refusal(one, traced) -> str:
     """Why pfor does not convert the function `one`; empty if it does."""
     try:
-        with _without_dumps():
-            _tf.pfor(one, 2, fallback_to_while_loop=False)
+        strict_pfor(one, 2)
     except SymgradError:
         raise
     except Exception as error:
         if not traced:
             raise
-        return str(error).strip().splitlines()[0]
+        return reason(error)
     return ""
-
-
-@contextlib.contextmanager
-def _without_dumps() -> Iterator[None]:
-    """Keep pfor from printing the whole op and its history before it raises."""
-    logger = logging.getLogger("tensorflow")
-
-    def other(record):
-        return record.filename != "pfor.py"
-
-    logger.addFilter(other)
-    try:
-        yield
-    finally:
-        logger.removeFilter(other)
 
 
 def vectorised(linear: LinearMap, indices: tf.Tensor, present: Sequence[bool]) -> list[tf.Tensor]:
     """The results that are present, for the basis vectors with these indices, stacked."""
     seeds = linear.seeds(indices)
     count = indices.shape[0] if indices.shape[0] is not None else tf.size(indices)
-    blocks = _tf.pfor(lambda j: _present(linear.apply(tf.gather(seeds, j))), count, fallback_to_while_loop=False)
+    blocks = strict_pfor(lambda j: _present(linear.apply(tf.gather(seeds, j))), count)
     for block, target in zip(blocks, _chosen(linear.targets, present)):
         block.set_shape(stacked(indices.shape[0], target.static))
     return blocks

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _walk
+from ._frames import crosses_v1_loops
 
 # A Jacobian through a waist costs two narrow ones and a product of matrices; it wins where the waist is narrower than
 # both sides by this factor. On three-layer networks it is slower than rows at 2.3 and faster than both from 3 on.
@@ -16,6 +17,8 @@ def waist(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[_tensors
 
     Only tensors of known size, of the dtype and in the place (graph, V1 context) of ys count.
     """
+    if crosses_v1_loops(between):
+        return None
     sides = [sum(tf.TensorShape(t.shape).num_elements() or 0 for t in side) for side in (ys, xs)]
     widest = min(sides) // NARROWER
     context = ys[0].op._get_control_flow_context()

@@ -6,10 +6,10 @@ import logging
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
-from cases import CASES
+from cases import CASES, v1_control_flow
 
 import symgrad
-from symgrad.errors import DisconnectedError, DtypeError, ShapeError
+from symgrad.errors import ControlFlowError, DisconnectedError, DtypeError, ShapeError
 from symgrad.testing import numeric_jacobian
 
 pytestmark = pytest.mark.core
@@ -91,6 +91,59 @@ def test_through_a_loop(session):
     want = numeric_jacobian(ys, xs, session=session)
     for mode, size in (("rows", 1), ("rows", None), ("columns", 2)):
         close(session.run(symgrad.jacobian(ys, xs, mode=mode, block_size=size)), want)
+
+
+def loop(rng):
+    x = tf.constant(rng.standard_normal((4, 3)))
+    w = tf.get_variable("w", initializer=rng.standard_normal((5, 2)), use_resource=True)
+    inputs = tf.TensorArray(tf.float64, 4).unstack(x)
+
+    def body(t, h):
+        return t + 1, tf.tanh(tf.concat([h, inputs.read(t)[tf.newaxis]], 1) @ w)
+
+    return tf.while_loop(lambda t, h: t < 4, body, [0, tf.zeros([1, 2], tf.float64)])[1], [x, w]
+
+
+def nested_loops(rng):
+    x = tf.constant(rng.standard_normal(3))
+
+    def inner(v):
+        return tf.while_loop(lambda j, w: j < 2, lambda j, w: (j + 1, tf.sin(w) * x), [0, v])[1]
+
+    return tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, inner(v)), [0, x])[1], x
+
+
+def branch_in_a_loop(rng):
+    x = tf.constant(rng.standard_normal(3))
+
+    def body(i, v):
+        return i + 1, tf.cond(i < 1, lambda: tf.sin(v) * x, lambda: v * x)
+
+    return tf.while_loop(lambda i, v: i < 3, body, [0, x])[1], x
+
+
+@pytest.mark.parametrize(
+    ("build", "size"),
+    [(loop, None), (loop, 1), (nested_loops, None), (branch_in_a_loop, None)],
+)
+def test_through_v1_loops(session, rng, build, size, caplog):
+    with v1_control_flow():
+        ys, xs = build(rng)
+    session.run(tf.global_variables_initializer())
+    want = tf.nest.flatten(numeric_jacobian(ys, xs, session=session))
+    with caplog.at_level(logging.INFO, logger="symgrad"):
+        got = session.run(tf.nest.flatten(symgrad.jacobian(ys, xs, block_size=size)))
+    for g, w in zip(got, want, strict=True):
+        close(g, w)
+    assert len(caplog.records) == (build is branch_in_a_loop)
+
+
+def test_too_many_rows_through_what_does_not_vectorise_are_refused(session):
+    x = tf.ones([100])
+    with v1_control_flow():
+        y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.cumsum(v)), [0, x])[1]
+    with pytest.raises(ControlFlowError, match="takes 100 derivatives"):
+        symgrad.jacobian(y, x, block_size=1)
 
 
 def test_known_static_shapes_stay_known(session):
