@@ -75,6 +75,7 @@ __all__ = [
     "get_gradient_function",
     "get_init_op",
     "gradient_registry",
+    "handle_dtype",
     "import_scoped_meta_graph",
     "is_recompute",
     "is_resource_variable",
@@ -152,6 +153,13 @@ def is_stateful(op_type):
     """True if TensorFlow declares the op type stateful; False for types it does not know (calls by function name)."""
     definition = op_def_registry.get(op_type)
     return definition is not None and definition.is_stateful
+
+
+def handle_dtype(handle):
+    """The dtype of the variable behind a resource handle, or None if TensorFlow does not know."""
+    data = handle_data_util.get_resource_handle_data(handle)
+    known = data is not None and data.is_set and data.shape_and_type
+    return dtypes.as_dtype(data.shape_and_type[0].dtype) if known else None
 
 
 def copy_handle_data(source, target):

@@ -59,6 +59,9 @@ def _by_double_vjp(op: tf.Operation, tangents: Tangents, needed: Sequence[bool])
 def _dummy(output: tf.Tensor, needed: bool) -> tf.Tensor | None:
     if not _tensors.is_differentiable(output):
         return None
+    if output.dtype == tf.resource:  # a variable that a loop hands on: it moves by its own tangent
+        dtype = _tf.handle_dtype(output)
+        return None if dtype is None else tf.zeros(tf.raw_ops.VariableShape(input=output), dtype)
     return tf.ones_like(output) if needed and _tensors.is_floating(output) else tf.zeros_like(output)
 
 

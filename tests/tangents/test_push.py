@@ -124,3 +124,41 @@ def test_a_rule_with_too_few_tangents_is_refused(monkeypatch):
     a = tf.eye(2, dtype=tf.float64)
     with pytest.raises(errors.MissingRuleError, match="1 tangents for 2 outputs"):
         symgrad.Rop(tf.linalg.qr(a)[1], a, np.eye(2), method="forward")
+
+
+@METHODS
+def test_a_variable_that_is_read_inside_a_v2_loop(method):
+    """The handle is a loop variable of the While op, in and out."""
+    v = tf.get_variable("v", initializer=np.array([0.5, 2.0]), use_resource=True)
+    x = vector(2, 3)
+    y = tf.while_loop(lambda i, w: i < 2, lambda i, w: (i + 1, w * v), [0, x])[1]  # x v^2
+    assert any(t.dtype == tf.resource for op in tf.get_default_graph().get_operations() for t in op.outputs)
+    got = symgrad.Rop(y, [x, v], [[1, 1], [1, 10]], method=method)
+    np.testing.assert_allclose(run(got), [0.25 + 2 * 2 * 0.5, 4 + 2 * 3 * 2 * 10], rtol=1e-14)
+
+
+@METHODS
+def test_through_nested_calls_inside_a_tf_function(method):
+    inner = tf.function(lambda v: tf.sin(v) * v)
+
+    @tf.function(autograph=False)
+    def outer(x):
+        y = inner(x) * x
+        return symgrad.Rop(y, x, tf.ones_like(x), method=method)
+
+    x = np.array([0.5, 2.0])
+    got = run(outer(tf.constant(x)))
+    np.testing.assert_allclose(got, 2 * x * np.sin(x) + x**2 * np.cos(x), rtol=1e-14)
+
+
+@METHODS
+def test_through_a_call_that_came_from_a_file(method):
+    """TensorFlow has no gradient of its gradient: the SymbolicGradient of an imported call."""
+    with tf.Graph().as_default() as other:
+        x = tf.placeholder(tf.float64, [2], name="x")
+        tf.identity(tf.function(lambda v: tf.sin(v) * v)(x), name="y")
+    x, y = tf.import_graph_def(other.as_graph_def(), return_elements=["x:0", "y:0"], name="")
+    rop = symgrad.Rop(y, x, [1, 1], method=method)
+    at = np.array([0.5, 2.0])
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(rop, {x: at}), np.sin(at) + at * np.cos(at), rtol=1e-14)
