@@ -6,7 +6,7 @@
 VENV := .venv
 OLDEST := .venv-oldest
 SPHINX := $(VENV)/bin/python -m sphinx
-PYTEST_OPTIONS := -n 2 --dist loadfile
+PYTEST_OPTIONS := -n 2 --dist loadfile -rs
 
 help: ## print this help
 	@echo "symgrad: derivatives of TensorFlow graphs. Targets:"

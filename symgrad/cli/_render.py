@@ -15,16 +15,21 @@ Ys = Annotated[list[str] | None, typer.Option(help="Draw only the way to this op
 Xs = Annotated[list[str] | None, typer.Option(help="Draw only the way from this op (may be given again).")]
 Fold = Annotated[int | None, typer.Option(min=0, help="Depth of scopes to open; by itself as many as fit.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")]
-Color = Annotated[str | None, typer.Option(help="Colour by role, type, dtype or device (.html).")]
+Color = Annotated[
+    str | None, typer.Option(help="Colour by role, cost (operations), bytes; in a .html also by type, dtype or device.")
+]
+
+# What `cost` counts, by the word for it on the command line.
+_COSTS = {"cost": "flops", "flops": "flops", "bytes": "bytes"}
 
 # What each format can be told.
-_DRAWN = frozenset({"fold", "constants"})
+_DRAWN = frozenset({"fold", "constants", "color"})
 _OPTIONS = {
     ".html": frozenset({"fold", "color"}),
     ".svg": _DRAWN,
     ".png": _DRAWN,
     ".pdf": _DRAWN,
-    ".dot": _DRAWN,
+    ".dot": frozenset({"fold", "constants"}),
     ".json": frozenset[str](),
     ".graphml": frozenset[str](),
 }
@@ -86,6 +91,9 @@ def _write(built: "networkx.MultiDiGraph", out: Path, options: dict[str, Any]) -
     from .. import graph
     from ..errors import SymgradError
 
+    if options.get("color") in _COSTS:
+        graph.cost(built)  # leaves its numbers on the nodes
+        options = {**options, "color": _COSTS[options["color"]]}
     writer = getattr(graph, f"to_{out.suffix.lower()[1:]}")
     try:
         writer(built, out, **options)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from ._place import Box, place
 from ._plan import Plan, plan
 from ._route import joined
-from ._svg import paint, to_open
+from ._svg import to_open
 from ._text import plain
+from ._tints import paint
 
 if TYPE_CHECKING:
     import networkx

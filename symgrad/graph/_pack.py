@@ -1,22 +1,19 @@
 """The plan of a picture as compact JSON for the viewer, and JSON as text that no HTML parser can take for markup."""
 
 import json
-import numbers
 from typing import TYPE_CHECKING, Any
 
 from . import _place
 from ._details import attribute_lines, code_lines
 from ._plan import Plan
-from ._svg import PAINT
 from ._text import WIDE, WIDTHS, plain, shape_text
+from ._tints import PAINT, RAMP, WIDE_RANGE, measures
 
 if TYPE_CHECKING:
     import networkx
 
 _KINDS = ("root", "scope", "series", "cell")
 _ASIDES = ("", "constant", "initializer", "dead")
-# Node attributes that are numbers but no measure of an op.
-_NO_MEASURES = frozenset({"order", "dead"})
 
 
 class _Table:
@@ -56,6 +53,8 @@ def pack(graph: "networkx.MultiDiGraph", plan: Plan, opened: set[int], *, detail
         "opened": sorted(opened),
         "metrics": _metrics(),
         "paint": {role: paint[2] for role, paint in PAINT.items()},
+        "ramp": RAMP,
+        "wideRange": WIDE_RANGE,
         "asides": list(_ASIDES),
         "groups": _groups(plan, roles),
         **_ops(graph, plan, roles, details=details),
@@ -65,7 +64,7 @@ def pack(graph: "networkx.MultiDiGraph", plan: Plan, opened: set[int], *, detail
             "back": [b - a for a, b, _ in plan.edges],
             "control": [i for i, edge in enumerate(plan.edges) if edge[2] != "data"],
         },
-        "numbers": _numbers(graph, plan),
+        "numbers": {plain(key): values for key, values in measures(graph, plan).items()},
     }
 
 
@@ -163,22 +162,6 @@ def _ops(graph: "networkx.MultiDiGraph", plan: Plan, roles: _Table, *, details: 
 _OP_LISTS = (
     "scope", "last", "group", "column", "type", "role", "aside", "pair", "outputs", "device", "attributes", "where",
 )  # fmt: skip
-
-
-def _numbers(graph: "networkx.MultiDiGraph", plan: Plan) -> dict[str, list]:
-    """Every numeric node attribute, such as costs and measured times: key to a value or None for each op."""
-    keys: dict[str, None] = {}
-    for op in plan.ops:
-        for key, value in graph.nodes[op.name].items():
-            if isinstance(value, numbers.Real) and not isinstance(value, bool) and key not in _NO_MEASURES:
-                keys[key] = None
-    return {plain(key): [_number(graph.nodes[op.name].get(key)) for op in plan.ops] for key in keys}
-
-
-def _number(value: Any) -> float | int | None:
-    if not isinstance(value, numbers.Real) or value != value or abs(float(value)) == float("inf"):
-        return None
-    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 def as_script_data(data: Any) -> str:

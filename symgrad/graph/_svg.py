@@ -8,21 +8,12 @@ from ._along import along as way
 from ._place import FONT, HEADER, WIDEST_LABEL, Box, Placed, place
 from ._plan import Plan, plan
 from ._route import Wire, wires
-from ._text import safe, shape_text, shorten, width
+from ._text import human_number, safe, shape_text, shorten, width
+from ._tints import PAINT, Tint, Tints, by_number, by_role, ramp
 
 if TYPE_CHECKING:
     import networkx
 
-# Okabe and Ito (2008), a palette that colour-blind readers can tell apart: blue, vermilion, bluish green; tints of them
-# for fills. (fill of an op, fill of a group, line)
-PAINT = {
-    "forward": ("#eaf3fa", "#d3e6f4", "#0072b2"),
-    "backward": ("#fdf0e6", "#fadfca", "#d55e00"),
-    "update": ("#e6f5f0", "#cdebe1", "#009e73"),
-    "variable": ("#f3f1ea", "#e9e5d8", "#857d63"),
-    "constant": ("#f5f5f5", "#eeeeee", "#999999"),
-    "control": ("#f0f0f2", "#e4e4e8", "#73737f"),
-}
 _CROSS = "#b9b3c4"
 _MARGIN = 28.0
 _TOP = 84.0
@@ -39,6 +30,7 @@ def to_svg(
     constants: bool = False,
     series: bool = True,
     along: tuple[Any, Any] | None = None,
+    color: str = "role",
     title: str | None = None,
 ) -> str:
     """Draw a graph: forward on the left, each gradient on the right in the row of what it is the gradient of.
@@ -51,10 +43,15 @@ def to_svg(
       series: fold five or more siblings of like names, such as `conv2d_1 ... conv2d_47`.
       along: a pair (xs, ys) of names, ops or tensors, or lists of them: draw only the ops on the way from xs to ys, and
         those through which the gradient of ys comes back to xs. None draws everything.
+      color: what colours mean: `"role"`, or a node attribute that is a number, such as the `"flops"` and `"bytes"` that
+        `cost` leaves on the nodes.
       title: heading, "" for none; None for a count of the ops.
 
     Returns:
       The SVG, the same text for the same graph. Hovering over a box tells op type, shapes and full name.
+
+    Raises:
+      ValueError: no node has the number that `color` names.
 
     Example:
       >>> import symgrad
@@ -69,7 +66,9 @@ def to_svg(
         graph = way(graph, *along)
     picture = plan(graph, constants=constants, series=series)
     opened = to_open(picture, fold, aside=constants)
-    text = draw(picture, opened, title=heading(graph) if title is None else title)
+    placed = place(picture, opened)
+    tints = by_role(picture) if color == "role" else by_number(graph, picture, placed, color)
+    text = _draw(picture, placed, tints, title=heading(graph) if title is None else title)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -115,13 +114,11 @@ def _own_count(picture: Plan, at: int, counts: list[list[int]]) -> int:
     return sum(1 for child in children for count in counts[child] if count)
 
 
-def draw(picture: Plan, opened: set[int], *, title: str) -> str:
-    """The SVG of a plan with these groups open."""
-    placed = place(picture, opened)
+def _draw(picture: Plan, placed: Placed, tints: Tints, *, title: str) -> str:
     lines = wires(picture, placed)
     left = min([0.0, *(x for wire in lines for x in wire.reach)])
     right = max([placed.width, *(x for wire in lines for x in wire.reach)])
-    head, head_width = _head(picture, placed, lines, title)
+    head, head_width = _head(picture, placed, (lines, tints), title)
     span = max(right - left, width(title, 16), head_width) + 2 * _MARGIN
     full = placed.height + _TOP + _MARGIN
     shift = _MARGIN - left + (span - 2 * _MARGIN - (right - left)) / 2
@@ -133,10 +130,10 @@ def draw(picture: Plan, opened: set[int], *, title: str) -> str:
         head,
         f'<g transform="translate({_n(shift)} {_n(_TOP)})">',
         *_column_heads(picture, placed),
-        *(_frame(picture, box) for box in placed.boxes if box.open),
+        *(_frame(tints.of(box), box) for box in placed.boxes if box.open),
         *(_wire(wire) for wire in lines),
-        *(_box(picture, box) for box in placed.boxes if not box.open),
-        *(_frame_label(picture, box) for box in placed.boxes if box.open),
+        *(_box(picture, tints.of(box), box) for box in placed.boxes if not box.open),
+        *(_frame_label(picture, tints.of(box), box) for box in placed.boxes if box.open),
         "</g>",
         "</svg>",
     ]
@@ -150,16 +147,11 @@ def heading(graph: "networkx.MultiDiGraph") -> str:
     return f"{len(graph):,} ops" + (f": {', '.join(counted)}" if counted else "")
 
 
-def _head(picture: Plan, placed: Placed, lines: list[Wire], title: str) -> tuple[str, float]:
+def _head(picture: Plan, placed: Placed, marks: tuple[list[Wire], Tints], title: str) -> tuple[str, float]:
     """Title and legend, with just the colours and marks that occur; and how wide the legend is."""
-    used = [role for role in PAINT if any(op.role == role for op in picture.ops)]
+    lines, tints = marks
     parts = [f'<text x="{_n(_MARGIN)}" y="26" font-size="16" font-weight="600" fill="#222">{safe(title)}</text>']
-    x = _MARGIN
-    for role in used:
-        fill, _, line = PAINT[role]
-        label = "gradient" if role == "backward" else role
-        mark = f'<rect x="{_n(x)}" y="38" width="14" height="12" rx="3" fill="{fill}" stroke="{line}"/>'
-        x = _legend_entry(parts, x, mark, label)
+    x = _scale(parts, tints) if tints.measure else _roles(parts, picture)
     stroke = 'stroke="#777" fill="none"'
     if any(not box.open and box.op < 0 for box in placed.boxes):
         mark = (
@@ -174,6 +166,25 @@ def _head(picture: Plan, placed: Placed, lines: list[Wire], title: str) -> tuple
         mark = f'<path d="M{_n(x)} 44h14" {stroke} stroke-dasharray="3 3"/>'
         x = _legend_entry(parts, x, mark, "order only")
     return "\n".join(parts), x - 18 - _MARGIN
+
+
+def _roles(parts: list[str], picture: Plan) -> float:
+    x = _MARGIN
+    for role in [role for role in PAINT if any(op.role == role for op in picture.ops)]:
+        fill, _, line = PAINT[role]
+        mark = f'<rect x="{_n(x)}" y="38" width="14" height="12" rx="3" fill="{fill}" stroke="{line}"/>'
+        x = _legend_entry(parts, x, mark, "gradient" if role == "backward" else role)
+    return x
+
+
+def _scale(parts: list[str], tints: Tints) -> float:
+    """The ramp from the lowest to the highest number."""
+    low, high = human_number(tints.low), human_number(tints.high)
+    parts.append(f'<text x="{_n(_MARGIN)}" y="48" font-size="11" fill="#444">{safe(tints.measure)} {low}</text>')
+    x = _MARGIN + width(f"{tints.measure} {low}", 11) + 6
+    steps = range(24)
+    parts += [f'<rect x="{_n(x + 5 * k)}" y="38" width="5.5" height="12" fill="{ramp(k / 23)}"/>' for k in steps]
+    return _legend_entry(parts, x + 104, "", high)
 
 
 def _legend_entry(parts: list[str], x: float, mark: str, label: str) -> float:
@@ -193,17 +204,9 @@ def _column_heads(picture: Plan, placed: Placed) -> list[str]:
     return heads
 
 
-def paint(picture: Plan, box: Box) -> tuple[str, str, str]:
-    if box.op >= 0:
-        return PAINT.get(picture.ops[box.op].role, PAINT["forward"])
-    if box.column == 0:
-        return PAINT.get(picture.groups[box.group].role, PAINT["forward"])
-    return PAINT["update" if box.column == len(picture.columns) - 1 else "backward"]
-
-
-def _box(picture: Plan, box: Box) -> str:
+def _box(picture: Plan, tint: Tint, box: Box) -> str:
     """An op (round) or a closed group (a stack of cards), with its label and its tooltip."""
-    op_fill, group_fill, line = paint(picture, box)
+    line = tint.line
     is_op = box.op >= 0
     rect = f'x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="{13 if is_op else 4}"'
     badge_width = width(box.badge, FONT - 2.5) + 8 if box.badge else 0.0
@@ -214,34 +217,33 @@ def _box(picture: Plan, box: Box) -> str:
     if not is_op:
         parts.append(
             f'<rect x="{_n(box.x + 3)}" y="{_n(box.y + 3)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="4" '
-            f'fill="{op_fill}" stroke="{line}" stroke-opacity="0.5"/>'
+            f'fill="{tint.fill}" fill-opacity="0.5" stroke="{line}" stroke-opacity="0.5"/>'
         )
-    parts.append(f'<rect {rect} fill="{op_fill if is_op else group_fill}" stroke="{line}"/>')
-    parts.append(f'<text x="{_n(middle)}" y="{_n(y)}" text-anchor="middle" fill="#222">{label}</text>')
+    parts.append(f'<rect {rect} fill="{tint.fill}" stroke="{line}"/>')
+    parts.append(f'<text x="{_n(middle)}" y="{_n(y)}" text-anchor="middle" fill="{tint.text}">{label}</text>')
     if box.badge:
         parts.append(
             f'<text x="{_n(box.x + box.w - 8)}" y="{_n(y - 0.5)}" text-anchor="end" font-size="{_n(FONT - 2.5)}" '
-            f'fill="{line}">{safe(box.badge)}</text>'
+            f'fill="{line if tint.text == "#222222" else tint.text}">{safe(box.badge)}</text>'
         )
     return "".join([*parts, "</g>"])
 
 
-def _frame(picture: Plan, box: Box) -> str:
-    op_fill, _, line = paint(picture, box)
+def _frame(tint: Tint, box: Box) -> str:
     return (
-        f'<rect x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="6" fill="{op_fill}" '
-        f'fill-opacity="0.55" stroke="{line}" stroke-opacity="0.55"/>'
+        f'<rect x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.w)}" height="{_n(box.h)}" rx="6" fill="{tint.fill}" '
+        f'fill-opacity="0.55" stroke="{tint.line}" stroke-opacity="0.55"/>'
     )
 
 
-def _frame_label(picture: Plan, box: Box) -> str:
+def _frame_label(picture: Plan, tint: Tint, box: Box) -> str:
     label = shorten(box.label, FONT, max(box.w - 20, 30))
     # the plate keeps lines that pass below the label from striking it through
     return (
         f'<rect x="{_n(box.x + 6)}" y="{_n(box.y + 4)}" width="{_n(width(label, FONT) + 6)}" height="{_n(HEADER - 7)}" '
         f'rx="3" fill="#ffffff" fill-opacity="0.8"/>'
         f'<text x="{_n(box.x + 10)}" y="{_n(box.y + HEADER * 0.66)}" font-size="{_n(FONT - 1)}" font-weight="600" '
-        f'fill="{paint(picture, box)[2]}">{safe(label)}<title>{_tooltip(picture, box)}</title></text>'
+        f'fill="{tint.line}">{safe(label)}<title>{_tooltip(picture, box)}</title></text>'
     )
 
 

@@ -1,6 +1,7 @@
 """Text in pictures: how wide it is, how to shorten it, how to make a stranger's name safe to write."""
 
 from html import escape as _escape
+from math import log10
 
 # Advance widths in thousandths of the size, by kind of character; unlisted ones count as wide. They are those of DejaVu
 # Sans, the widest of the fonts that a viewer may choose, so that a label fits its box in all of them.
@@ -46,6 +47,15 @@ def plain(text: object) -> str:
     if shown.isascii() and shown.isprintable():
         return shown
     return "".join(character if _is_plain(character) else "\ufffd" for character in shown)
+
+
+def human_number(value: float) -> str:
+    """A count or measured value as people write it: 1234 -> "1,234", 3.8e9 -> "3.8 G"; the viewer writes alike."""
+    size = abs(value)
+    if size >= 1e4:
+        power = min(6, int(log10(size) / 3))
+        return f"{float(f'{value / 10 ** (3 * power):.3g}'):g} {' kMGTPE'[power]}"
+    return f"{value:.2e}" if 0 < size < 1e-3 else f"{float(f'{value:.4g}'):,g}"
 
 
 def shape_text(shape: tuple | None) -> str:

@@ -66,7 +66,11 @@ def test_options_reach_the_picture(model, tmp_path, capsys):
     ("arguments", "said"),
     [
         (["-o", "g.gif"], "--out: should end in one of .html, .svg, .png, .pdf, .dot, .json, .graphml"),
-        (["-o", "g.svg", "--color", "type"], "--color: has no meaning for a .svg file, only for .html"),
+        (
+            ["-o", "g.dot", "--color", "type"],
+            "--color: has no meaning for a .dot file, only for .html, .svg, .png, .pdf",
+        ),
+        (["-o", "g.svg", "--color", "type"], "--color: color is 'type'; this picture can be coloured by role"),
         (["-o", "g.json", "--fold", "1"], "--fold: has no meaning for a .json file"),
         (["-o", "g.html", "--constants"], "--constants: has no meaning for a .html file"),
         (["-o", "g.html", "--color", "taste"], "--color: color is 'taste'; this graph can be coloured by role, type"),
@@ -79,6 +83,14 @@ def test_wrong_options_are_said_in_one_line(model, arguments, said, tmp_path, mo
     assert said in err
     assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("color", "measure"), [("cost", "flops"), ("bytes", "bytes")])
+def test_colours_by_cost(model, color, measure, tmp_path, capsys):
+    for suffix in ("html", "svg"):
+        assert run(["render", model, "-o", tmp_path / f"g.{suffix}", "--color", color], capsys)[0] == 0
+    assert f'"colour":"{measure}"' in (tmp_path / "g.html").read_text(encoding="utf-8")
+    assert f">{measure} " in (tmp_path / "g.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("found", "said"), [(True, "Opened"), (False, "There is no browser to open")])

@@ -2,10 +2,12 @@
 
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
 from symgrad.graph import build, to_svg
+from symgrad.graph._tints import RAMP, ramp
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -136,3 +138,36 @@ def test_the_box_of_a_v1_loop_says_so():
     labels = {text.text for text in ElementTree.fromstring(to_svg(build(graph), fold=9)).iter(f"{SVG}text")}
     assert "steps (loop)" in labels
     assert not any("outer" in label and "loop" in label for label in labels)
+
+
+def fills(svg):
+    """Label to the fill of its box."""
+    found = {}
+    for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
+        text, rects = group.find(f"{SVG}text"), group.findall(f"{SVG}rect")
+        if text is not None and rects:
+            found[text.text] = rects[-1].get("fill")
+    return found
+
+
+def test_numbers_of_nodes_can_be_the_colour():
+    with tf.Graph().as_default() as live:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        with tf.name_scope("both"):
+            y = tf.sin(tf.cos(x, name="cos"), name="sin")
+        tf.exp(y, name="exp")
+    graph = build(live)
+    for name, number in {"both/cos": 600.0, "both/sin": 400.0, "exp": 10.0}.items():
+        graph.nodes[name]["seconds"] = number
+    folded = to_svg(graph, fold=0, color="seconds")
+    found = fills(folded)
+    assert found["both"] == RAMP[-1], "the sum over the group is the largest of the picture"
+    assert found["exp"] == RAMP[0]
+    assert found["x"] == "#f5f5f5", "no number"
+    assert "seconds 10<" in folded
+    assert ">1,000<" in folded
+    found = fills(to_svg(graph, fold=9, color="seconds"))
+    assert found["cos"] == RAMP[-1]
+    assert found["sin"] == ramp(np.log(40) / np.log(60))
+    with pytest.raises(ValueError, match="color is 'flops'; this picture can be coloured by role, seconds"):
+        to_svg(graph, color="flops")

@@ -18,7 +18,8 @@ FLAGS = (
 def browser():
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
-        pytest.skip("browser tests need Chromium: apt-get install chromium, or its path in CHROMIUM")
+        missing = pytest.fail if os.environ.get("SYMGRAD_NEEDS_BROWSER") else pytest.skip
+        missing("browser tests need Chromium: apt-get install chromium, or its path in CHROMIUM")
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="browser tests need playwright: pip install playwright"
     )

@@ -143,10 +143,10 @@ test("every colouring gives every box colours that can be told from the backgrou
     }
   }
   assert.equal(mix("#ffffff", "#000000", 0.5), "#808080");
-  assert.equal(rampColour(0), "#00224e");
-  assert.equal(rampColour(1), "#fee838");
-  assert.equal(readableOn(rampColour(0)), "#ffffff");
-  assert.equal(readableOn(rampColour(1)), "#111111");
+  assert.equal(rampColour(fixture.data.ramp, 0), "#00224e");
+  assert.equal(rampColour(fixture.data.ramp, 1), "#fee838");
+  assert.equal(readableOn(rampColour(fixture.data.ramp, 0)), "#ffffff");
+  assert.equal(readableOn(rampColour(fixture.data.ramp, 1)), "#111111");
 });
 
 test("the index of lines yields all lines in view where the budget allows, and about the budget where not", () => {

@@ -3,7 +3,6 @@
 
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b0a000"];
 const OTHER = "#999999";
-const RAMP = ["#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838"];
 
 export const THEMES = {
   light: {
@@ -36,10 +35,10 @@ export function mix(one, two, share) {
 }
 
 /** The colour at `share` (0 to 1) of the ramp for numbers. */
-export function rampColour(share) {
-  const at = Math.min(Math.max(share, 0), 1) * (RAMP.length - 1);
-  const low = Math.min(Math.floor(at), RAMP.length - 2);
-  return mix(RAMP[low + 1], RAMP[low], at - low);
+export function rampColour(ramp, share) {
+  const at = Math.min(Math.max(share, 0), 1) * (ramp.length - 1);
+  const low = Math.min(Math.floor(at), ramp.length - 2);
+  return mix(ramp[low + 1], ramp[low], at - low);
 }
 
 /** Fill of an op, fill of a closed group, line and background of an open group, in a theme. */
@@ -132,10 +131,10 @@ class ByRole {
 
 /** Colours by a number of each op; a group has the sum. */
 class ByNumber {
-  constructor(model, { label, unit, values }) {
+  constructor(model, { label, values }) {
     this.model = model;
     this.values = values;
-    this.numeric = { label, unit };
+    this.numeric = { label, ramp: model.data.ramp };
     this.legend = [];
   }
 
@@ -160,7 +159,7 @@ class ByNumber {
         high = Math.max(high, v);
       }
     }
-    const isWide = high / low > 30;
+    const isWide = high / low > model.data.wideRange;
     const share = (v) => (isWide ? Math.log(v / low) / Math.log(high / low) : v / high);
     this.numeric = { ...this.numeric, low: isWide ? low : 0, high };
     const nothing = paintOf(OTHER, theme, 0.6);
@@ -168,7 +167,7 @@ class ByNumber {
       if (placed.open[i]) return { ...nothing, line: theme.faint };
       const v = value(i);
       if (!(v > 0)) return nothing;
-      const colour = rampColour(share(v));
+      const colour = rampColour(model.data.ramp, share(v));
       return { op: colour, group: colour, frame: theme.background, line: mix(colour, "#777777", 0.6), isStrong: true };
     };
   }
@@ -216,7 +215,7 @@ export function colourings(model) {
     ],
   ]);
   for (const [key, values] of Object.entries(model.data.numbers)) {
-    found.set(key, { label: key, make: () => new ByNumber(model, { label: key, unit: "", values }) });
+    found.set(key, { label: key, make: () => new ByNumber(model, { label: key, values }) });
   }
   return found;
 }

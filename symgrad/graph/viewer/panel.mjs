@@ -103,11 +103,11 @@ export function groupPanel(model, { group, column, title }, act) {
 /** The meaning of the colours. */
 export function legend(colouring, lineOf) {
   if (colouring.numeric) {
-    const { label, low, high } = colouring.numeric;
+    const { label, ramp, low, high } = colouring.numeric;
     const bar = element("div", { className: "ramp" });
     for (let i = 0; i < 24; i++) {
       const cell = element("span");
-      cell.style.background = rampColour(i / 23);
+      cell.style.background = rampColour(ramp, i / 23);
       bar.append(cell);
     }
     const ends = high > 0 ? [humanNumber(low), humanNumber(high)] : ["no values", ""];
