@@ -54,7 +54,7 @@ class Flow:
       nodes: by number.
       source, target: the numbers of the nodes that each edge joins.
       tensor: what flows along each edge.
-      use: `(op, input index)` that reads it; None where it is handed on as it is.
+      use: as which input the target's op reads it; -1 where it is handed on as it is.
       ends: for each y, the number of its node.
     """
 
@@ -63,7 +63,7 @@ class Flow:
         self.source: list[int] = []
         self.target: list[int] = []
         self.tensor: list[tf.Tensor] = []
-        self.use: list[tuple[tf.Operation, int] | None] = []
+        self.use: list[int] = []
         self.root = Site()
         self.stopped = {id(t) for t in stop}
         self._special = {id(t) for t in xs} | self.stopped
@@ -116,21 +116,21 @@ class Flow:
         op = tensor.op
         return (site, op, tensor.value_index if self._has_split_outputs(op) else None)
 
-    def _reads(self, node: Node) -> Iterator[tuple[Node, tf.Tensor, tuple[tf.Operation, int] | None]]:
-        """The nodes that `node` reads, with the tensor, and the op and input index where an op reads it."""
+    def _reads(self, node: Node) -> Iterator[tuple[Node, tf.Tensor, int]]:
+        """The nodes that `node` reads, with the tensor, and as which input an op reads it."""
         site, op, slot = node
         if isinstance(site, Inside) and op is None:
             yield from self._argument(site, slot)
         elif isinstance(slot, tuple):
             tensor = op.outputs[slot[1]]
-            yield (site, op, slot[1] if self._has_split_outputs(op) else None), tensor, None
+            yield (site, op, slot[1] if self._has_split_outputs(op) else None), tensor, -1
         elif slot is None:
             for i, tensor in enumerate(op.inputs):
-                yield self._node(site, tensor), tensor, (op, i)
+                yield self._node(site, tensor), tensor, i
             for pivot in filter(_is_pivot, op.control_inputs):
-                yield self._node(site, pivot.outputs[0]), pivot.outputs[0], None
+                yield self._node(site, pivot.outputs[0]), pivot.outputs[0], -1
         elif op.type == "IdentityN":
-            yield self._node(site, op.inputs[slot]), op.inputs[slot], (op, slot)
+            yield self._node(site, op.inputs[slot]), op.inputs[slot], slot
         else:
             yield from self._result(site, op, slot)
 
@@ -153,10 +153,10 @@ class Flow:
     def _argument(self, site: Inside, index: int):
         """What argument `index` of a body is: an input of the op, or what a loop's body gave the turn before."""
         outer = site.op.inputs[index + site.body.offset]
-        yield self._node(site.parent, outer), outer, None
+        yield self._node(site.parent, outer), outer, -1
         if site.loop is not None and index < len(site.loop.body.graph.outputs):
             inner = site.loop.body.graph.outputs[index]
-            yield self._node(site.loop, inner), inner, None
+            yield self._node(site.loop, inner), inner, -1
 
     def _result(self, site: Site, op: tf.Operation, index: int):
         """What output `index` of a loop, branch or call is."""
@@ -166,11 +166,11 @@ class Flow:
             outputs = s.body.graph.outputs
             position = 0 if s.body.kind == "cond" else index
             if position < len(outputs):
-                yield self._node(s, outputs[position]), outputs[position], None
+                yield self._node(s, outputs[position]), outputs[position], -1
         if "body" in kinds and index < len(op.inputs):
-            yield self._node(site, op.inputs[index]), op.inputs[index], None
+            yield self._node(site, op.inputs[index]), op.inputs[index], -1
         if "branch" in kinds:
-            yield self._node(site, op.inputs[0]), op.inputs[0], None
+            yield self._node(site, op.inputs[0]), op.inputs[0], -1
 
 
 def _is_pivot(op: tf.Operation) -> bool:

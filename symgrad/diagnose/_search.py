@@ -5,6 +5,7 @@ which integers flow that are no further cut.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -31,18 +32,18 @@ class Search:
         self.answers = Answers()
         self.cuts: dict[Step, tuple[Cut, int]] = {}
         self._end = 2 * len(flow.nodes)
-        self._steps: list[tuple[int, int, int]] = []
+        self._onward: list[Step] = []
         self._price = self._end + 2
-        self._add_edges(_downstream(flow, xs))
+        passed = self._open_edges(_downstream(flow, xs))
         for y, number in zip(ys, flow.ends):
             self._add_end(y, number)
-        self._uncut = self._matrix(below=self._price)
-        (self._least,), (self._next,) = dijkstra(
-            self._matrix().T.tocsr(), indices=[self._end], return_predecessors=True
-        )
+        self._uncut, self._all = self._matrices(passed)
+        (self._least,), (self._next,) = dijkstra(self._all.T.tocsr(), indices=[self._end], return_predecessors=True)
         self._cut_at: dict[int, list[int]] = {}
         for source, target in self.cuts:
             self._cut_at.setdefault(source, []).append(target)
+        self._is_cut = np.zeros(self._end + 1, bool)
+        self._is_cut[list(self._cut_at)] = True
 
     def is_connected(self, x: int) -> bool:
         """True if a path without a cut leads from node `x` to ys."""
@@ -52,8 +53,8 @@ class Search:
         """The first cut of each path from node `x`, and those met after it on the way that is cut least."""
         order, _ = breadth_first_order(self._uncut, 2 * x)
         walked: set[int] = set()
-        for source in order.tolist():
-            for target in self._cut_at.get(source, ()):
+        for source in order[self._is_cut[order]].tolist():
+            for target in self._cut_at[source]:
                 yield source, target
                 at = target
                 while at != self._end and at not in walked:
@@ -65,7 +66,7 @@ class Search:
 
     def path(self, x: int, step: Step) -> list[int]:
         """The nodes of a shortest path from node `x` over the step to ys."""
-        _, (before,) = dijkstra(self._matrix(), indices=[2 * x], return_predecessors=True)
+        _, (before,) = dijkstra(self._all, indices=[2 * x], return_predecessors=True)
         states = [step[0]]
         while states[-1] != 2 * x:
             states.append(int(before[states[-1]]))
@@ -86,52 +87,58 @@ class Search:
                 found.append(op)
         return tuple(op.name for op in found)
 
-    def _add_edges(self, downstream: np.ndarray) -> None:
-        steps = self._steps
-        for edge in np.flatnonzero(downstream[self.flow.source]).tolist():
-            u, v = self.flow.source[edge], self.flow.target[edge]
-            if not _tensors.is_differentiable(self.flow.tensor[edge]):
-                self._cut(2 * u, 2 * v + 1, Cut.INTEGER, u)
-                steps.append((2 * u + 1, 2 * v + 1, 1))
-                continue
-            cause = self._cause(edge)
-            if cause is None:
-                steps.append((2 * u, 2 * v, 1))
-                steps.append((2 * u + 1, 2 * v, 1))
+    def _open_edges(self, downstream: np.ndarray) -> np.ndarray:
+        """The edges that a derivative passes; notes the cuts of the others, among those that x reaches."""
+        flow = self.flow
+        found = []
+        for edge in np.flatnonzero(downstream[flow.source]).tolist():
+            if _tensors.is_differentiable(flow.tensor[edge]):
+                cause = self._cause(edge)
+                if cause is None:
+                    found.append(edge)
+                else:
+                    u, v = flow.source[edge], flow.target[edge]
+                    self.cuts[2 * u, 2 * v + 1] = self.cuts[2 * u + 1, 2 * v + 1] = (cause, v)
             else:
-                self._cut(2 * u, 2 * v + 1, cause, v)
-                self._cut(2 * u + 1, 2 * v + 1, cause, v)
+                u, v = flow.source[edge], flow.target[edge]
+                self.cuts[2 * u, 2 * v + 1] = (Cut.INTEGER, u)
+                self._onward.append((2 * u + 1, 2 * v + 1))
+        return np.array(found, np.int64)
 
     def _add_end(self, y: tf.Tensor, number: int) -> None:
-        self._steps.append((2 * number + 1, self._end, 1))
+        self._onward.append((2 * number + 1, self._end))
         if _tensors.is_differentiable(y):
-            self._steps.append((2 * number, self._end, 1))
+            self._onward.append((2 * number, self._end))
         else:
-            self._cut(2 * number, self._end, Cut.INTEGER, number)
-
-    def _cut(self, source: int, target: int, cause: Cut, blamed: int) -> None:
-        self._steps.append((source, target, self._price))
-        self.cuts[source, target] = (cause, blamed)
+            self.cuts[2 * number, self._end] = (Cut.INTEGER, number)
 
     def _cause(self, edge: int) -> Cut | None:
         """Why no derivative passes along an edge with a differentiable tensor."""
+        _, op, slot = self.flow.nodes[self.flow.target[edge]]
         use = self.flow.use[edge]
-        if use is not None:
-            return self.answers.cut_at(*use)
-        is_special = isinstance(self.flow.nodes[self.flow.target[edge]][2], tuple)
+        if use >= 0:
+            return self.answers.cut_at(op, use)
+        is_special = isinstance(slot, tuple)
         return Cut.STOPPED if is_special and id(self.flow.tensor[edge]) in self.flow.stopped else None
 
-    def _matrix(self, below: int | None = None):
-        """The lengths of the steps, the least where several join two nodes."""
-        source, target, length = np.array(self._steps, np.int64).reshape(-1, 3).T
-        if below is not None:
-            keep = length < below
-            source, target, length = source[keep], target[keep], length[keep]
-        size = self._end + 1
-        order = np.lexsort((length, source * size + target))
-        _, first = np.unique((source * size + target)[order], return_index=True)
-        kept = order[first]
-        return coo_array((length[kept].astype(float), (source[kept], target[kept])), shape=(size, size)).tocsr()
+    def _matrices(self, passed: np.ndarray) -> tuple[Any, Any]:
+        """The lengths of the steps without a cut, and of all; the least where several join two nodes."""
+        u, v = 2 * np.array(self.flow.source, np.int64)[passed], 2 * np.array(self.flow.target, np.int64)[passed]
+        onward = np.array(self._onward, np.int64).reshape(-1, 2).T
+        cut = np.array(list(self.cuts), np.int64).reshape(-1, 2).T
+        steps = np.concatenate([[u, v], [u + 1, v], onward, cut], axis=1)
+        length = np.ones(steps.shape[1])
+        length[len(length) - cut.shape[1] :] = self._price
+        uncut = length < self._price
+        return _matrix(steps[:, uncut], length[uncut], self._end + 1), _matrix(steps, length, self._end + 1)
+
+
+def _matrix(steps: np.ndarray, length: np.ndarray, size: int) -> Any:
+    key = steps[0] * size + steps[1]
+    order = np.lexsort((length, key))
+    _, first = np.unique(key[order], return_index=True)
+    kept = order[first]
+    return coo_array((length[kept], (steps[0, kept], steps[1, kept])), shape=(size, size)).tocsr()
 
 
 def _downstream(flow: Flow, xs: Sequence[int]) -> np.ndarray:
