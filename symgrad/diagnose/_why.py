@@ -23,6 +23,7 @@ ADVICE = {
     Cut.CUSTOM_NONE: "Let the custom gradient answer for this input",
     Cut.CUSTOM_LOST: "Import the code that registers it (tf.RegisterGradient), or drop the attribute _gradient_op_type",
     Cut.ASSIGNED: "Differentiate with respect to the variable, or use the value itself instead of the variable",
+    Cut.FUNCTION_CALL: "Call the function itself",
     Cut.INTEGER_X: "Derivatives exist with respect to floating and complex tensors only",
 }
 

@@ -49,4 +49,5 @@ def for_paths(
 
 def _explain(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], stop: Sequence[tf.Tensor]) -> str:
     causes = "\n".join(map(str, diagnose.why_none(list(ys), list(xs), stop_gradients=list(stop))))
+    causes = causes or "no derivative arrives, although every op on the way has one; please report the graph"
     return f'{causes}\nPass disconnected="zero" or "none" if this is meant to be so.'

@@ -119,7 +119,9 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
     except LookupError:
         if has_own_gradient(op):
             return Cut.CUSTOM_LOST
-        return None if is_call(op) else Cut.UNREGISTERED
+        if is_call(op):
+            return None
+        return Cut.FUNCTION_CALL if _runs_a_function(op) else Cut.UNREGISTERED
     if function is None:
         return Cut.ASSIGNED if writes_state(op.type) else Cut.NOT_DIFFERENTIABLE
     return None if own else _silent(op, index)
@@ -170,6 +172,10 @@ def writes_state(op_type: str) -> bool:
 def is_call(op: tf.Operation) -> bool:
     """True for the call of a function, which TensorFlow differentiates without a registered gradient."""
     return op.type in _CALLS or _tf.function_in(op.graph, op.type) is not None
+
+
+def _runs_a_function(op: tf.Operation) -> bool:
+    return any(value.HasField("func") for value in op.node_def.attr.values())
 
 
 Gap = tuple[tf.Operation, int, Cut]

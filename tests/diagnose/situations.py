@@ -163,6 +163,13 @@ def op_without_a_gradient():
     return tf.square(tf.raw_ops.IgammaGradA(a=x, x=tf.ones(3), name="slope"), name="y"), x
 
 
+@situation((Cut.FUNCTION_CALL, "batch/BatchFunction", ("x", "batch/BatchFunction", "y")), raises=LookupError)
+def call_of_a_function_without_a_gradient():
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    batched = tf.nondifferentiable_batch_function(1, 1, 0)(lambda v: 2.0 * v)
+    return tf.square(batched(x), name="y"), x
+
+
 @situation((Cut.UNANSWERED, "zeta", ("x", "zeta")))
 def gradient_function_that_leaves_an_input_out():
     x = _x()
