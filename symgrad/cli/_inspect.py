@@ -28,7 +28,7 @@ def inspect(
 
     nodes = graph.build(model, tags=tags)
     if cost:
-        found = {"file": str(model), **graph.cost(nodes, sizes=_sizes(size or []), fetches=fetch)}
+        found = {"file": str(model), **graph.cost(nodes, sizes=read_sizes(size or []), fetches=fetch)}
     else:
         found = {"file": str(model), **graph.summary(nodes)}
     if json:
@@ -40,7 +40,7 @@ def inspect(
         _print(found)
 
 
-def _sizes(options: list[str]) -> dict[str, Any]:
+def read_sizes(options: list[str]) -> dict[str, Any]:
     """`batch=32` and `x=32,10` as the sizes that `cost` takes."""
     sizes: dict[str, Any] = {}
     for option in options:

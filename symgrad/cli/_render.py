@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._inspect import read_sizes
+
 if TYPE_CHECKING:
     import networkx
 
@@ -17,6 +19,11 @@ Fold = Annotated[int | None, typer.Option(min=0, help="Depth of scopes to open; 
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")]
 Color = Annotated[
     str | None, typer.Option(help="Colour by role, cost (operations), bytes; in a .html also by type, dtype or device.")
+]
+
+Size = Annotated[
+    list[str] | None,
+    typer.Option(help="For --color cost or bytes: batch=32, or x=32,10 for a placeholder, or frame=20 for a loop."),
 ]
 
 # What `cost` counts, by the word for it on the command line.
@@ -42,13 +49,14 @@ def render(
     xs: Xs = None,
     fold: Fold = None,
     color: Color = None,
+    size: Size = None,
     constants: Annotated[bool, typer.Option(help="Draw constants and initialisers too.")] = False,
     tags: Tags = None,
 ) -> None:
     """Draw a model: forward on the left, each gradient in the row of what it is the gradient of."""
     options = _checked(out.suffix.lower(), {"fold": fold, "color": color, "constants": constants or None})
     built = _build(model, ys, xs, tags)
-    _write(built, out, options)
+    _write(built, out, _with_costs(built, options, size))
     typer.echo(f"Wrote {out}: {_contents(built)}.")
 
 
@@ -58,13 +66,14 @@ def view(
     xs: Xs = None,
     fold: Fold = None,
     color: Color = None,
+    size: Size = None,
     tags: Tags = None,
 ) -> None:
     """Draw a model as an interactive page and open it in the browser."""
     options = _checked(".html", {"fold": fold, "color": color})
     built = _build(model, ys, xs, tags)
     out = Path(tempfile.mkdtemp(prefix="symgrad-")) / f"{model.stem}.html"
-    _write(built, out, options)
+    _write(built, out, _with_costs(built, options, size))
     opened = webbrowser.open(out.as_uri())
     typer.echo(f"{'Opened' if opened else 'There is no browser to open'} {out}: {_contents(built)}.")
 
@@ -87,13 +96,25 @@ def _build(model: Path, ys: Any, xs: Any, tags: Any) -> "networkx.MultiDiGraph":
     return graph.build(model, ys=ys, xs=xs, tags=tags)
 
 
+def _with_costs(built: "networkx.MultiDiGraph", options: dict[str, Any], size: list[str] | None) -> dict[str, Any]:
+    """Count what the colours are to show; what could not be counted is said, since it looks like nothing."""
+    if options.get("color") not in _COSTS:
+        if size:
+            raise typer.BadParameter(f"needs --color {' or '.join(_COSTS)}", param_hint="--size")
+        return options
+    from .. import graph
+
+    unknown = graph.cost(built, sizes=read_sizes(size or []))["unknown"]
+    if unknown["ops"]:
+        count = f"{len(unknown['ops']):,} ops have results of unknown size"
+        typer.echo(f"symgrad: {count}, which are counted as 0; say, for example, --size batch=32", err=True)
+    return {**options, "color": _COSTS[options["color"]]}
+
+
 def _write(built: "networkx.MultiDiGraph", out: Path, options: dict[str, Any]) -> None:
     from .. import graph
     from ..errors import SymgradError
 
-    if options.get("color") in _COSTS:
-        graph.cost(built)  # leaves its numbers on the nodes
-        options = {**options, "color": _COSTS[options["color"]]}
     writer = getattr(graph, f"to_{out.suffix.lower()[1:]}")
     try:
         writer(built, out, **options)

@@ -71,6 +71,7 @@ def test_options_reach_the_picture(model, tmp_path, capsys):
             "--color: has no meaning for a .dot file, only for .html, .svg, .png, .pdf",
         ),
         (["-o", "g.svg", "--color", "type"], "--color: color is 'type'; this picture can be coloured by role"),
+        (["-o", "g.svg", "--size", "batch=3"], "--size: needs --color cost or flops or bytes"),
         (["-o", "g.json", "--fold", "1"], "--fold: has no meaning for a .json file"),
         (["-o", "g.html", "--constants"], "--constants: has no meaning for a .html file"),
         (["-o", "g.html", "--color", "taste"], "--color: color is 'taste'; this graph can be coloured by role, type"),
@@ -88,9 +89,16 @@ def test_wrong_options_are_said_in_one_line(model, arguments, said, tmp_path, mo
 @pytest.mark.parametrize(("color", "measure"), [("cost", "flops"), ("bytes", "bytes")])
 def test_colours_by_cost(model, color, measure, tmp_path, capsys):
     for suffix in ("html", "svg"):
-        assert run(["render", model, "-o", tmp_path / f"g.{suffix}", "--color", color], capsys)[0] == 0
+        command = ["render", model, "-o", tmp_path / f"g.{suffix}", "--color", color, "--size", "batch=32"]
+        assert run(command, capsys)[::2] == (0, "")
     assert f'"colour":"{measure}"' in (tmp_path / "g.html").read_text(encoding="utf-8")
     assert f">{measure} " in (tmp_path / "g.svg").read_text(encoding="utf-8")
+
+
+def test_sizes_that_are_not_known_are_said(model, tmp_path, capsys):
+    code, _, err = run(["render", model, "-o", tmp_path / "g.svg", "--color", "cost"], capsys)
+    assert code == 0
+    assert "ops have results of unknown size, which are counted as 0; say, for example, --size batch=32" in err
 
 
 @pytest.mark.parametrize(("found", "said"), [(True, "Opened"), (False, "There is no browser to open")])
