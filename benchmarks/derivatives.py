@@ -1,0 +1,120 @@
+"""Rop, Jacobians, Hessians and products beside TensorFlow's ways, JAX and torch.func: time, memory, build.
+
+TensorFlow, JAX and symgrad take turns in one process; torch runs in a process of its own. Weights are variables, not
+constants that an optimiser folds. Times are of `Session._make_callable_from_options` (of what symgrad builds also of
+`session.run`); of each candidate the quartiles over its turns. The figures go to benchmarks/derivatives.json, from
+which scripts/bench_page.py makes the page of the documentation.
+
+    python benchmarks/derivatives.py [--only WORD] [--seconds 2] [--out FILE]
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+HERE = Path(__file__).parent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--out", type=Path, default=HERE / "derivatives.json")
+    parser.add_argument("--part", choices=["torch", "memory"])
+    parser.add_argument("--candidate")
+    options = parser.parse_args()
+    if options.part == "torch":
+        from peers import torch_rows
+
+        print(json.dumps(torch_rows(options)))
+    elif options.part == "memory":
+        from peers import memory_of
+
+        print(json.dumps(memory_of(options.candidate)))
+    else:
+        everything(options)
+
+
+def everything(options):
+    from peers import MEMORY, builds, tensorflow_rows
+
+    rows = tensorflow_rows(options)
+    for name, times in again("--part", "torch", options=options).items():
+        rows.setdefault(name, {}).update(times)
+    memory = {}
+    if options.only in "memory 10000x1000":
+        memory = {c: again("--part", "memory", "--candidate", c, options=options) for c in MEMORY}
+    report = {
+        "versions": versions(),
+        "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+        "commit": commit(),
+        "rows": rows,
+        "memory": memory,
+        "build": builds(),
+    }
+    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    show(report)
+
+
+def again(*arguments, options):
+    """This script in a process of its own."""
+    common = ["--only", options.only, "--seconds", str(options.seconds)]
+    found = subprocess.run(
+        [sys.executable, __file__, *arguments, *common], stdout=subprocess.PIPE, check=True, text=True
+    )
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def versions():
+    found = {"python": platform.python_version()}
+    for name in ("symgrad", "tensorflow", "jax", "torch", "numpy"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            if name == "symgrad":
+                import symgrad
+
+                found[name] = symgrad.__version__
+    return found
+
+
+def commit():
+    found = subprocess.run(["git", "-C", str(HERE), "rev-parse", "HEAD"], capture_output=True, check=False, text=True)
+    return found.stdout.strip()
+
+
+def alternate(candidates, seconds):
+    """Milliseconds of each candidate, quartiles; they take turns, so that a busy machine slows all of them."""
+    taken = {name: [] for name in candidates}
+    for call in candidates.values():
+        call(), call()
+    end = time.perf_counter() + seconds * len(candidates)
+    while time.perf_counter() < end or min(map(len, taken.values())) < 7:
+        for name, call in candidates.items():
+            begin = time.perf_counter()
+            call()
+            taken[name].append(1e3 * (time.perf_counter() - begin))
+    return {name: [float(q) for q in np.quantile(t, [0.25, 0.5, 0.75])] for name, t in taken.items()}
+
+
+def show(report):
+    for name, times in report["rows"].items():
+        ours = times["symgrad"][0]
+        ratios = {k: f"{ours / t[0]:.2f}" for k, t in times.items() if k != "symgrad"}
+        print(f"{name:28} symgrad {ours:9.3f} ms; ours / theirs: {ratios}")
+    print(json.dumps({"memory": report["memory"], "build": report["build"]}, indent=1))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE))
+    main()

@@ -1,0 +1,104 @@
+"""Peak memory and time of a Jacobian of 10,000 x 1,000 elements, float32; each candidate in a process of its own."""
+
+import resource
+import time
+
+import numpy as np
+
+from . import models
+
+N, M, H = 10_000, 1_000, 256
+MIB = 2**20
+RUNS = 5
+
+
+def memory_of(candidate):
+    """MiB above what was there before the computation was compiled, at the peak; and the lower quartile of ms."""
+    prepare = MEMORY[candidate]
+    compile_, close = prepare()
+    _warm()
+    before = _resident()
+    run = compile_()
+    taken = []
+    for i in range(RUNS):
+        begin = time.perf_counter()
+        run()
+        taken.append(1e3 * (time.perf_counter() - begin))
+        if i == 0:
+            peak = _peak()
+    close()
+    result = N * M * 4 / MIB
+    return {"above_baseline": (peak - before), "result": result, "ms": float(np.quantile(taken[1:], 0.25))}
+
+
+def _resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize() / MIB
+
+
+def _peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _warm():
+    """Touch and free a little memory, so that the peak is not that of the imports."""
+    assert _peak() - _resident() < 64, "the baseline is below an earlier peak"
+
+
+def _tensorflow(make):
+    def prepare():
+        import tensorflow.compat.v1 as tf
+
+        from .rows import _callable
+
+        graph = tf.Graph()
+        with graph.as_default():
+            w = models.variables(models.weights(models.mlp_shapes(N, M, H)))
+            x = tf.Variable(models.point(1, M), use_resource=True) + 0.0
+            y = models.tf_mlp(x, w)
+            result = make(y, x)
+            session = tf.Session()
+            session.run(tf.global_variables_initializer())
+            session.run(y)
+        return (lambda: _callable(session, result)), session.close
+
+    return prepare
+
+
+def _pfor(y, x):
+    from .rows import pfor_jacobian
+
+    return pfor_jacobian(y, x)
+
+
+def _symgrad(**options):
+    def make(y, x):
+        import symgrad
+
+        return symgrad.jacobian(y, x, **options)
+
+    return _tensorflow(make)
+
+
+def _jax(mode):
+    def prepare():
+        import jax
+
+        w = [jax.numpy.asarray(a) for a in models.weights(models.mlp_shapes(N, M, H))]
+        x = jax.numpy.asarray(models.point(1, M))
+        f = jax.jit(getattr(jax, mode)(lambda x: models.jax_mlp(x, w)))
+        models.jax_mlp(x, w).block_until_ready()
+        return (lambda: lambda: f(x).block_until_ready()), lambda: None
+
+    return prepare
+
+
+MEMORY = {
+    "symgrad auto": _symgrad(),
+    "symgrad rows": _symgrad(mode="rows"),
+    "symgrad columns": _symgrad(mode="columns"),
+    "symgrad rows, one at a time": _symgrad(mode="rows", block_size=1),
+    "pfor": _tensorflow(_pfor),
+    "JAX jacrev": _jax("jacrev"),
+    "JAX jacfwd": _jax("jacfwd"),
+}
