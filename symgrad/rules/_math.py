@@ -94,12 +94,10 @@ composite_when(_is_complex, "Xlogy")(_but_at_zero(lambda x, y: x * tf.log(y)))
 composite_when(_is_complex, "Xlog1py")(_but_at_zero(lambda x, y: x * tf.math.log1p(y)))
 composite_when(_is_complex, "MulNoNan")(lambda op, x, y: x * y)
 
-# The Bernoulli numbers B_2, B_4, ..., B_20.
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 _SHIFT = 12
-
-
-transpose("Snapshot")(lambda op, dy: dy)
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+_ODD = tuple(range(1, 2 * len(_BERNOULLI), 2))
+_WEIGHTS = tuple(bernoulli / math.factorial(n + 1) for bernoulli, n in zip(_BERNOULLI, _ODD))  # B_2k / (2k)!
 
 
 @composite("Zeta")
@@ -113,12 +111,12 @@ def _zeta(op, s, q):
     derivatives, Numerical Algorithms 69.
     """
     a = q + _SHIFT
-    total = tf.add_n([tf.pow(q + n, -s) for n in range(_SHIFT)]) + tf.pow(a, 1 - s) / (s - 1) + tf.pow(a, -s) / 2
-    rising = s
-    for k, bernoulli in enumerate(_BERNOULLI, 1):
-        total += bernoulli / math.factorial(2 * k) * rising * tf.pow(a, -s - (2 * k - 1))
-        rising = rising * (s + (2 * k - 1)) * (s + 2 * k)
-    return total
+    s_, q_, a_ = s[..., None], q[..., None], a[..., None]  # the terms lie along a last axis
+    first = tf.reduce_sum(tf.pow(q_ + tf.range(_SHIFT, dtype=q.dtype), -s_), -1)
+    rising = tf.cumprod(s_ + tf.range(_ODD[-1], dtype=s.dtype), -1)[..., ::2]
+    odd, weights = tf.constant(_ODD, s.dtype), tf.constant(_WEIGHTS, s.dtype)
+    rest = tf.reduce_sum(weights * rising * tf.pow(a_, -s_ - odd), -1)
+    return first + tf.pow(a, 1 - s) / (s - 1) + tf.pow(a, -s) / 2 + rest
 
 
 # The raw ops crop what is longer than fft_length; TensorFlow's gradients take it that nothing was cropped.
