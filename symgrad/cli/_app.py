@@ -12,6 +12,7 @@ import typer
 
 from .. import __version__
 from ._demo import demo
+from ._diff import diff
 from ._doctor import doctor
 from ._explain import explain
 from ._inspect import inspect
@@ -19,7 +20,7 @@ from ._jacobian import jacobian
 from ._nan import nan
 from ._render import render, view
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo, doctor, explain, inspect, jacobian, nan, render, view)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, diff, doctor, explain, inspect, jacobian, nan, render, view)
 
 app = typer.Typer(
     help="Derivatives of TensorFlow graphs: look at them, check them, explain them.",

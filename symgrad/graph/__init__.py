@@ -1,9 +1,10 @@
-"""The gradient graph as a networkx graph: build, query, weigh, draw."""
+"""The gradient graph as a networkx graph: build, query, weigh, compare, draw."""
 
 from ._along import along
 from ._attributes import attributes
 from ._build import build
 from ._cost import cost, critical_path
+from ._diff import diff
 from ._dot import to_dot
 from ._export import to_graphml, to_json, to_pdf, to_png
 from ._fold import fold
@@ -23,6 +24,7 @@ __all__ = [
     "build",
     "cost",
     "critical_path",
+    "diff",
     "fold",
     "from_run_metadata",
     "gradient_graph",

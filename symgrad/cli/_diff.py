@@ -1,0 +1,48 @@
+"""`symgrad diff`: what one model file has that another has not."""
+
+import json as _json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ._tables import console_for_tables, table
+
+
+def diff(
+    a: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
+    b: Annotated[Path, typer.Argument(help="Another one.")],
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if the graphs differ.")] = False,
+) -> None:
+    """List the ops that were added, removed, changed or rewired between two models, and scopes that were renamed."""
+    from .. import graph
+
+    found = graph.diff(graph.build(a), graph.build(b))
+    if json:
+        typer.echo(_json.dumps({"a": str(a), "b": str(b), **found}, indent=2, ensure_ascii=True))
+    else:
+        _print(found)
+    if exit_code and not found["equal"]:
+        raise typer.Exit(1)
+
+
+def _print(found: dict[str, Any]) -> None:
+    console = console_for_tables()
+    if found["equal"]:
+        console.print(f"no difference: {found['same']:,} ops" + (", scopes renamed" if found["renamed"] else ""))
+    else:
+        counts = ", ".join(f"{len(found[key]):,} {key}" for key in ("added", "removed", "changed", "rewired"))
+        console.print(f"{counts}, {found['same']:,} ops the same", style="bold", soft_wrap=True)
+    scopes = [(r["before"] or "(outermost)", r["after"] or "(outermost)", r["ops"]) for r in found["renamed"]]
+    table(console, "Renamed", ("scope", "is now", "ops"), scopes)
+    types = [(kind, row["added"], row["removed"]) for kind, row in found["types"].items()]
+    table(console, "Op types", ("type", "added", "removed"), types)
+    for key in ("added", "removed"):
+        table(console, key.capitalize(), ("op",), [(name,) for name in found[key]])
+    changes = [
+        (r["name"], what, str(old), str(new)) for r in found["changed"] for what, (old, new) in r["what"].items()
+    ]
+    table(console, "Changed", ("op", "what", "was", "is"), changes)
+    wires = [(r["name"], ", ".join(r["before"]), ", ".join(r["after"])) for r in found["rewired"]]
+    table(console, "Rewired", ("op", "read", "reads"), wires)
