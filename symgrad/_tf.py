@@ -66,6 +66,7 @@ __all__ = [
     "VariableDef",
     "WhileContext",
     "WhileContextDef",
+    "active_overrides",
     "callable_of",
     "copy_handle_data",
     "flatten_up_to",
@@ -147,6 +148,11 @@ def _closure(function):
 def register_python_function(function):
     """The token by which a PyFunc node calls `function`, for as long as the caller keeps the function."""
     return script_ops._py_funcs.insert(function)
+
+
+def active_overrides(graph):
+    """The gradient_override_map that is in force in a graph, which has no public name."""
+    return dict(graph._gradient_override_map)
 
 
 def is_stateful(op_type):

@@ -17,6 +17,7 @@ def inspect(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")] = None,
     cost: Annotated[bool, typer.Option("--cost", help="Operations, bytes and peak memory instead.")] = False,
+    lint: Annotated[bool, typer.Option("--lint", help="What is probably not meant instead.")] = False,
     size: Annotated[
         list[str] | None,
         typer.Option(help="For --cost: batch=32, or x=32,10 for a placeholder, or frame=20 for a loop."),
@@ -27,14 +28,18 @@ def inspect(
     from .. import graph
 
     nodes = graph.build(model, tags=tags)
-    if cost:
+    if lint:
+        found = {"file": str(model), "findings": graph.lint(nodes)}
+    elif cost:
         found = {"file": str(model), **graph.cost(nodes, sizes=read_sizes(size or []), fetches=fetch)}
     else:
         found = {"file": str(model), **graph.summary(nodes)}
     if json:
         typer.echo(_json.dumps(found, indent=2, ensure_ascii=True))
         return
-    if cost:
+    if lint:
+        _print_lint(found)
+    elif cost:
         _print_cost(found)
     else:
         _print(found)
@@ -50,6 +55,15 @@ def read_sizes(options: list[str]) -> dict[str, Any]:
             raise typer.BadParameter(f"--size wants NAME=NUMBER or NAME=NUMBER,NUMBER,..., got {option!r}")
         sizes[name] = int(value) if len(numbers) == 1 else tuple(int(number) for number in numbers)
     return sizes
+
+
+def _print_lint(found: dict[str, Any]) -> None:
+    console = console_for_tables()
+    for finding in found["findings"]:
+        console.print(plain(f"{finding['kind']}: {finding['message']}"), soft_wrap=True)
+        table(console, "", ("op",), [(name,) for name in finding["ops"]])
+    if not found["findings"]:
+        console.print("nothing found")
 
 
 def _print_cost(found: dict[str, Any]) -> None:

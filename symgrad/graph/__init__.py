@@ -10,7 +10,9 @@ from ._export import to_graphml, to_json, to_pdf, to_png
 from ._fold import fold
 from ._gradient_graph import gradient_graph
 from ._html import show, to_html
+from ._lint import lint
 from ._measured import from_run_metadata
+from ._overrides import watch_overrides
 from ._plots import gradient_magnitudes, heatmap, rows_as_images, spy
 from ._query import between
 from ._summary import summary
@@ -30,6 +32,7 @@ __all__ = [
     "gradient_graph",
     "gradient_magnitudes",
     "heatmap",
+    "lint",
     "rows_as_images",
     "show",
     "spy",
@@ -42,4 +45,5 @@ __all__ = [
     "to_png",
     "to_svg",
     "to_tensorboard",
+    "watch_overrides",
 ]

@@ -77,7 +77,7 @@ def _plain(shape: tuple | None) -> list | None:
 
 
 def _variables(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:
-    trained = _trained(graph)
+    trained = trained_variables(graph)
     found = []
     for name, node in graph.nodes(data=True):
         if node["role"] != "variable":
@@ -104,7 +104,7 @@ def _value_of(graph: "networkx.MultiDiGraph", name: str) -> tuple[str, tuple | N
     return held.get("dtype", "unknown"), held.get("shape")
 
 
-def _trained(graph: "networkx.MultiDiGraph") -> set[str]:
+def trained_variables(graph: "networkx.MultiDiGraph") -> set[str]:
     """Variables that an update writes with something a gradient went into."""
     reached = {name for name, role in graph.nodes(data="role") if role == "backward"}
     stack = sorted(reached)

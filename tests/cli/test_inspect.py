@@ -66,6 +66,23 @@ def test_inspect_cost(folder, capsys):
     assert "batch=many" in err
 
 
+def test_inspect_lint(tmp_path, capsys):
+    with tf.Graph().as_default() as graph:
+        y = tf.sin(tf.placeholder(tf.float32, [3], name="x"))
+        (tmp_path / "clean.pb").write_bytes(graph.as_graph_def().SerializeToString())
+        for _ in range(2):
+            tf.gradients(y, graph.get_tensor_by_name("x:0"))
+        (tmp_path / "twice.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    _, out, _ = run(["inspect", tmp_path / "twice.pb", "--lint", "--json"], capsys)
+    assert [finding["kind"] for finding in json.loads(out)["findings"]] == ["duplicate-gradients"]
+    code, out, err = run(["inspect", tmp_path / "twice.pb", "--lint"], capsys)
+    assert (code, err) == (0, "")
+    assert "duplicate-gradients: 'gradients', 'gradients_1' hold the same" in out
+    assert "gradients_1/Sin_grad/mul" in out
+    _, out, _ = run(["inspect", tmp_path / "clean.pb", "--lint"], capsys)
+    assert out == "nothing found\n"
+
+
 def test_inspect_shows_hostile_names_as_text(tmp_path, capsys):
     node = tf.NodeDef(name="[red]\x1b[31m\u202e", op="Placeholder")
     (tmp_path / "evil.pb").write_bytes(tf.GraphDef(node=[node]).SerializeToString())
