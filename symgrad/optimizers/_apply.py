@@ -13,7 +13,7 @@ from ._moment import Moment, Scalars
 from ._update import update_variable
 from ._variables import assign, branches_that_know_references, colocated, home, is_resource, label, present
 
-__all__ = ["advance", "apply_pairs", "count", "gated", "links", "transformed"]
+__all__ = ["advance", "after", "apply_pairs", "count", "gated", "links", "transformed"]
 
 
 def apply_pairs(optimizer: Any, pairs: Pairs, global_step: Any, name: str | None) -> Any:
@@ -49,21 +49,21 @@ def _step(optimizer: Any, pairs: Pairs, global_step: Any, scope: str | None) -> 
     variables = [var for _, var in pairs]
     optimizer._begin()
     optimizer._prepare()
-    with _after([grad for grad, _ in pairs] if links(optimizer) else []):
+    with after([grad for grad, _ in pairs] if links(optimizer) else []):
         before = [op for link in links(optimizer) for op in link.before(variables)]
-    with _after(before):
+    with after(before):
         updates = [_update(optimizer, grad, var) for grad, var in pairs]
-    with _after(updates):
+    with after(updates):
         updates += [op for link in links(optimizer) for op in link.after(variables)]
-    with _after(updates):
+    with after(updates):
         updates += advance(optimizer)
     if global_step is None:
         return optimizer._finish(present(updates), scope)
-    with _after([optimizer._finish(present(updates), "update")]), colocated(global_step):
+    with after([optimizer._finish(present(updates), "update")]), colocated(global_step):
         return count(global_step, scope)
 
 
-def _after(ops: list[Any]) -> Any:
+def after(ops: list[Any]) -> Any:
     """What is built inside runs after these ops and gradients."""
     return tf.control_dependencies([op.values if isinstance(op, tf.IndexedSlices) else op for op in present(ops)])
 
@@ -86,7 +86,7 @@ def advance(optimizer: Any) -> list[Any]:
             ops.append(assign(variable, new, use_locking=optimizer._use_locking))
     counter = optimizer._counter()
     if counter is not None:
-        with _after([*ops, moment.finished]):
+        with after([*ops, moment.finished]):
             ops.append(counter.assign_add(1, read_value=False))
     return ops
 

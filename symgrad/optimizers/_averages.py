@@ -30,7 +30,8 @@ class _Average(Transform):
 
     def average(self, var: Any) -> Any:
         """The variable that holds the average of a variable."""
-        return self.optimizer.get_slot(var, self.slot_name)
+        with tf.init_scope():  # a tf.function under a strategy knows a mirrored variable by another key
+            return self.optimizer.get_slot(var, self.slot_name)
 
     def create(self, variables: Sequence[Any]) -> None:
         """The averages begin where the variables do."""

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError
-from ._apply import advance, count, gated, transformed
+from ._apply import advance, after, count, gated, links, transformed
 from ._check import Pairs
 from ._update import update_variable
 from ._variables import present
@@ -50,13 +50,16 @@ def _step(optimizer: Any, strategy: Any, pairs: Pairs, global_step: Any, scope: 
     optimizer._begin()
     optimizer._prepare()
     variables = [var for _, var in pairs]
-    updates = [
-        op
-        for grad, var in pairs
-        for op in strategy.extended.update(
-            var, lambda v, g: update_variable(optimizer, g, v), args=(grad,), group=False
-        )
-    ]
+    around = links(optimizer)
+    with after([grad for grad, _ in pairs] if around else []):  # with transforms, a gradient is one tensor
+        before = [op for link in around for op in link.before(variables)]
+    updates = []
+    with after(before):
+        for grad, var in pairs:
+            update = lambda v, g: update_variable(optimizer, g, v)  # noqa: E731
+            updates += strategy.extended.update(var, update, args=(grad,), group=False)
+    with after(updates):
+        updates += [op for link in around for op in link.after(variables)]
 
     def finish(ops: list[Any]) -> Any:
         with tf.control_dependencies(present(ops)):

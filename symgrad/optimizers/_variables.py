@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -41,7 +41,9 @@ def home() -> tf.Graph | None:
 
 
 def colocated(var: Any) -> AbstractContextManager:
-    """Ops made inside go to the variable's device."""
+    """Ops made inside go to the variable's device; a mirrored variable has several, and says nothing."""
+    if isinstance(var, tf.compat.v2.distribute.DistributedValues):
+        return nullcontext()
     if tf.executing_eagerly():
         return tf.device(var.device)
     return tf.get_default_graph().colocate_with(var)
