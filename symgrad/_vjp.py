@@ -1,13 +1,22 @@
 """One reverse pass: the only caller of `tf.gradients`."""
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
-from .control_flow import MUTATED, PrivateCopy, bodies, mend_zero_gradients, rebuild_for
+from .control_flow import (
+    MUTATED,
+    PrivateCopy,
+    alias,
+    bodies,
+    mend_zero_gradients,
+    private,
+    rebuild_for_reverse,
+)
 from .errors import ControlFlowError, MissingRuleError, SymgradError
 
 
@@ -37,14 +46,14 @@ def reverse(
       For each x a tensor, an `IndexedSlices` or None.
     """
     _refuse_gradient_loops(between)
-    rebuild_for(between.ops, ys[0].graph)
+    rebuild_for_reverse(between.ops, ys[0].graph)
     copy = copy or PrivateCopy(between)
     stop = options.pop("stop_gradients", None)
     graph = tf.get_default_graph()
     loops = any(op.type in ("Exit", "RefExit") for op in between.ops)
     first = len(graph.get_operations()) if loops else 0
     scope = graph.unique_name(options["name"], mark_as_used=False)
-    with _attached(copy.ops(between.ops), linear=linear), rules.one_pass(scope):
+    with _attached(copy.ops(between.ops), copy.recomputed, linear=linear), rules.one_pass(scope):
         found = tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
     if loops:
         mend_zero_gradients(graph, first)
@@ -212,24 +221,51 @@ def require_inside(op: tf.Operation, active: set[int] | None) -> None:
             require_inside(inner, set(between.active_inputs(inner)))
 
 
+def _by_private_copy(own: Callable[..., Any] | None, op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
+    """The gradient of a copy of `op`, made where the gradient is: in a backward loop it runs once more there.
+
+    `own` is the gradient function that the op had.
+    """
+    inputs = [alias(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
+    instead, op._gradient_function = op._gradient_function, own
+    try:
+        outputs, ops = private(op, inputs, op.graph._get_control_flow_context())
+    finally:
+        op._gradient_function = instead
+    pairs = [(y, u) for y, u in zip(outputs, cotangents) if u is not None]
+    moving = [i for i, t in enumerate(inputs) if _tensors.is_differentiable(t)]
+    ys, xs, vectors = [y for y, _ in pairs], [inputs[i] for i in moving], [u for _, u in pairs]
+    between = rules.between(ys, xs, within=ops)
+    require_rules(between)
+    for inner in between.ops:
+        require_inside(inner, set(between.active_inputs(inner)))
+    with _attached(ops):
+        gradients = dict(zip(moving, tf.gradients(ys, xs, vectors, name="copy")))
+    return [gradients.get(i) for i in range(len(inputs))]
+
+
 @contextlib.contextmanager
-def _attached(ops: Iterable[tf.Operation], *, linear: bool = False) -> Iterator[None]:
+def _attached(
+    ops: Iterable[tf.Operation], recomputed: Iterable[tf.Operation] = (), *, linear: bool = False
+) -> Iterator[None]:
     """Let each op with a rule of ours be differentiated by it, also in the bodies of private V2 loops and branches."""
-    before = []
+    attached = {op: op._gradient_function for op in recomputed}
+    for op, own in attached.items():
+        op._gradient_function = functools.partial(_by_private_copy, own)
     todo = list(ops)
     while todo:
         op = todo.pop()
         rule = _checked(op) if linear and _is_users(op) else _rule(op)
-        if rule is not None:
-            before.append((op, op._gradient_function))
+        if rule is not None and op not in attached:
+            attached[op] = op._gradient_function
             op._gradient_function = rule
         for body in bodies(op):
             todo.extend(body.get_operations())
     try:
         yield
     finally:
-        for op, function in before:
-            op._gradient_function = function
+        for op, own in attached.items():
+            op._gradient_function = own
 
 
 def _is_users(op: tf.Operation) -> bool:

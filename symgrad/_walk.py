@@ -3,7 +3,7 @@
 A path crosses from a function body into the graph around it where the body captured a tensor, as for `tf.gradients`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import tensorflow.compat.v1 as tf
@@ -11,10 +11,11 @@ import tensorflow.compat.v1 as tf
 from . import _tf
 from ._tensors import is_differentiable
 
-# Ops that hand on the handle of a stack, and the ops that take from it what was put there.
+# Ops that hand on the handle of a stack or array; ops that put something there, or take it from there.
 _HANDLE_PASSES = frozenset({"Enter", "Identity", "Merge", "RefEnter", "RefMerge", "RefSwitch", "Switch"})
 _STACK_PUSHES = frozenset({"StackPush", "StackPushV2"})
 STACK_POPS = frozenset({"StackPop", "StackPopV2"})
+_ARRAY_WRITES = frozenset({"TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayWriteV3"})
 
 
 class Sources:
@@ -45,7 +46,7 @@ class Sources:
 
     def pushed(self, pop: tf.Operation) -> list[tf.Tensor]:
         """What is pushed on the stack that `pop` takes from."""
-        stack = stack_of(pop)
+        stack = maker_of(pop)
         if stack not in self._pushed:
             self._pushed[stack] = [push.inputs[1] for push in pushes(stack)]
         return self._pushed[stack]
@@ -56,8 +57,8 @@ class Sources:
         return self._outside[id(graph)]
 
 
-def stack_of(op: tf.Operation) -> tf.Operation:
-    """The op that made the stack whose handle is the first input of `op`; the same for the handle of an array."""
+def maker_of(op: tf.Operation) -> tf.Operation:
+    """The op that made the stack or array whose handle is the first input of `op`."""
     maker = op.inputs[0].op
     while maker.type in _HANDLE_PASSES:
         maker = maker.inputs[0].op
@@ -83,6 +84,19 @@ Passes = Callable[[tf.Operation, int], bool]
 
 def _anything(op: tf.Operation, index: int) -> bool:
     return True
+
+
+def _array_flows(write: tf.Operation) -> Iterator[tf.Tensor]:
+    """The first flow of the array that `write` puts something into, and that of the array whose gradient it is.
+
+    Once one element is active, the whole array is: every other element has a tangent, of zeros if it does not move.
+    """
+    maker = maker_of(write)
+    while len(maker.outputs) > 1:
+        yield maker.outputs[1]
+        if not maker.type.startswith("TensorArrayGrad"):
+            return
+        maker = maker_of(maker)
 
 
 @dataclass
@@ -145,7 +159,8 @@ def between(
     while frontier:
         tensor = frontier.pop()
         for op in consumers.get(id(tensor), ()):
-            fresh = [t for t in op.outputs if id(t) not in active and is_differentiable(t)]
+            arrays = _array_flows(op) if op.type in _ARRAY_WRITES else ()
+            fresh = [t for t in (*op.outputs, *arrays) if id(t) not in active and is_differentiable(t)]
             active.update(map(id, fresh))
             frontier.extend(fresh)
     reached = [id(y) in active for y in ends]

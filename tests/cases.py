@@ -419,7 +419,7 @@ def softsign(rng):
     return tf.nn.softsign(x), x
 
 
-_LOOP = "V1 loops need tangents in their frames"
+_LOOP = "TensorFlow does not differentiate V1 loops twice"
 
 
 @case("while_loop_v1", v1=True, no_rop=_LOOP)
@@ -432,6 +432,12 @@ def while_loop_v1(rng):
 def scan_v1(rng):
     x = tf.constant(rng.standard_normal((3, 2)))
     return tf.scan(lambda a, r: a * r + r, x), x
+
+
+@case()
+def gradients_of_tanh_and_sigmoid(rng):
+    y, dy = tf.constant(rng.uniform(-0.9, 0.9, (2, 3))), tf.constant(rng.standard_normal((2, 3)))
+    return [tf.raw_ops.TanhGrad(y=y, dy=dy), tf.raw_ops.SigmoidGrad(y=y, dy=dy)], [y, dy]
 
 
 @case()

@@ -1,22 +1,32 @@
 """Control flow that TensorFlow cannot differentiate as it stands: private copies of V2 ops, V1 contexts rebuilt."""
 
+from ._frames import enter, exit_of, switch, variable_beside
 from ._inline import CALLS, can_inline
 from ._inside import inside
 from ._mend import mend_zero_gradients
-from ._private import MUTATED, PrivateCopy, bodies, clone, needs_copy, private
-from ._rebuild import rebuild, rebuild_for
+from ._places import is_loop_merge, is_loop_switch
+from ._private import MUTATED, PrivateCopy, alias, bodies, clone, needs_copy, private
+from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
 
 __all__ = [
     "CALLS",
     "MUTATED",
     "PrivateCopy",
+    "alias",
     "bodies",
     "can_inline",
     "clone",
+    "enter",
+    "exit_of",
     "inside",
+    "is_loop_merge",
+    "is_loop_switch",
     "mend_zero_gradients",
     "needs_copy",
     "private",
     "rebuild",
     "rebuild_for",
+    "rebuild_for_reverse",
+    "switch",
+    "variable_beside",
 ]

@@ -5,10 +5,12 @@ it cannot differentiate twice at all. The ops of the body are differentiated lik
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from ._inside import in_place_of
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
@@ -21,14 +23,16 @@ def can_inline(op: tf.Operation) -> bool:
     return function is None or function.__qualname__.startswith("_DelayedRewriteGradientFunctions.")
 
 
-def inline(op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
+def inline(
+    op: tf.Operation, inputs: Sequence[tf.Tensor], context: Any = None
+) -> tuple[list[tf.Tensor], list[tf.Operation]]:
     """The outputs of a call on `inputs`, computed by copies of the ops of the body; and these copies, in order.
 
-    What the body does besides its outputs (prints, assertions) is left to the call itself. Calls inside are inlined
-    too.
+    They lie in the V1 loop or branch `context`. What the body does besides its outputs (prints, assertions) is left to
+    the call itself. Calls inside are inlined too.
     """
     copies: list[tf.Operation] = []
-    with op.graph.as_default(), tf.control_dependencies(None), tf.control_dependencies(list(op.control_inputs)):
+    with in_place_of(op, context):
         outputs = _body(op, inputs, op.device, copies)
     for new, old in zip(outputs, op.outputs):
         new.set_shape(old.shape)

@@ -17,3 +17,12 @@ def inside(graph: tf.Graph, context: Any) -> Iterator[None]:
             yield
         finally:
             graph._set_control_flow_context(outer)
+
+
+@contextlib.contextmanager
+def in_place_of(op: tf.Operation, context: Any) -> Iterator[None]:
+    """Ops made in the block stand for `op` in `context`; where that is its own, they wait for what `op` waits for."""
+    with inside(op.graph, context):
+        waits = op.control_inputs if context is op._get_control_flow_context() else []
+        with tf.control_dependencies(list(waits)):
+            yield

@@ -13,6 +13,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tf, _walk
 from ..errors import ControlFlowError
 from ._inline import can_inline, inline, inline_within
+from ._inside import in_place_of
 
 # Where TensorFlow's gradient code looks for the Python graphs of a functional op: attribute of the op, of the object.
 _LOOP = {"cond": "_cond_graph", "body": "_body_graph"}
@@ -31,16 +32,20 @@ _REPEATABLE = frozenset({
 class PrivateCopy:
     """Copies of the ops of a graph that `tf.gradients` would change, and of all that lies between them and ys.
 
-    Function calls are replaced by the ops of their bodies.
+    Function calls are replaced by the ops of their bodies. Where V1 loops or branches would have to be copied nothing
+    is; the ops in `recomputed` are to be differentiated through copies that their gradient functions make.
     """
 
     def __init__(self, between: _walk.Between):
         self._tensors: dict[int, tf.Tensor] = {}
         self._ops: dict[tf.Operation, list[tf.Operation]] = {}
-        for op in between.ops:
-            sources = between.sources.of(op)
-            if needs_copy(op) or any(id(t) in self._tensors for t in sources):
-                self._copy(op, [self._tensors.get(id(s), t) for s, t in zip(sources, op.inputs)])
+        self.recomputed: list[tf.Operation] = []
+        touched = _touched(between)
+        if any(op._get_control_flow_context() is not None for op in touched):
+            self.recomputed = [op for op in touched if needs_copy(op)]
+            return
+        for op in touched:
+            self._copy(op, [self._tensors.get(id(s), t) for s, t in zip(between.sources.of(op), op.inputs)])
 
     def of(self, tensors: Iterable[tf.Tensor]) -> list[tf.Tensor]:
         """The tensors, each replaced by its copy if it has one."""
@@ -55,26 +60,46 @@ class PrivateCopy:
         self._tensors.update((id(old), new) for old, new in zip(op.outputs, outputs))
 
 
-def private(op: tf.Operation, inputs: list[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
+def _touched(between: _walk.Between) -> list[tf.Operation]:
+    """The ops that need a copy, and those behind them."""
+    tensors: set[int] = set()
+    ops = []
+    for op in between.ops:
+        if needs_copy(op) or any(id(t) in tensors for t in between.sources.of(op)):
+            ops.append(op)
+            tensors.update(map(id, op.outputs))
+    return ops
+
+
+def private(
+    op: tf.Operation, inputs: list[tf.Tensor], context: Any = None
+) -> tuple[list[tf.Tensor], list[tf.Operation]]:
     """What computes the outputs of an op on other inputs and may be changed: its outputs and ops, one but for a call.
 
+    Args:
+      op: of any type.
+      inputs: one for each input of `op`.
+      context: the V1 loop or branch to put the copy in.
+
     Raises:
-      ControlFlowError: the op must not run twice, or lies inside V1 control flow.
+      ControlFlowError: the op must not run twice.
     """
     _refuse_side_effects(op)
-    if op._get_control_flow_context() is not None:
-        raise ControlFlowError(
-            f"{op.type} {op.name!r} depends on a V2 loop, branch or function call and lies inside V1 control flow; "
-            "build the whole graph with one kind (tf.enable_control_flow_v2 or tf.disable_control_flow_v2)"
-        )
     if can_inline(op):
-        outputs, ops = inline(op, inputs)
+        outputs, ops = inline(op, inputs, context)
     else:
-        ops = [clone(op, inputs)]
+        ops = [clone(op, inputs, context)]
         outputs = list(ops[0].outputs)
     for new in ops:
         _name_bodies_afresh(new)
     return outputs, ops
+
+
+def alias(tensor: tf.Tensor) -> tf.Tensor:
+    """The same values, or the same variable or list, under another name: what enters a copy is told apart by it."""
+    other = tf.identity(tensor)
+    _tf.copy_handle_data(tensor, other)
+    return other
 
 
 def needs_copy(op: tf.Operation) -> bool:
@@ -88,11 +113,10 @@ def bodies(op: tf.Operation) -> list[tf.Graph]:
     return [graph for graph in (getattr(op, name, None) for name in attributes) if graph is not None]
 
 
-def clone(op: tf.Operation, inputs: list[tf.Tensor]) -> tf.Operation:
-    """An op like `op` that reads `inputs`, with the same attributes, device and control inputs."""
-    graph = op.graph
-    with graph.as_default(), tf.control_dependencies(None), tf.control_dependencies(list(op.control_inputs)):
-        copied = graph.create_op(
+def clone(op: tf.Operation, inputs: list[tf.Tensor], context: Any = None) -> tf.Operation:
+    """An op like `op` that reads `inputs`, with the same attributes, device and control inputs, in a V1 `context`."""
+    with in_place_of(op, context):
+        copied = op.graph.create_op(
             op.type,
             inputs,
             [t.dtype for t in op.outputs],

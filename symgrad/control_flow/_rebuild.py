@@ -4,25 +4,28 @@ A MetaGraph carries these contexts beside the graph; a bare GraphDef (frozen, op
 not, and `tf.gradients` fails on its loops and is wrong on its branches. Here they are made from the dataflow.
 """
 
+import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
+from .. import _tf, _walk
 from ..errors import ControlFlowError
 from . import _places
 from ._inside import inside
 from ._places import ENTERS, EXITS, OUTSIDE, Frame, Place, Places
+
+_made: weakref.WeakSet = weakref.WeakSet()  # the contexts that were made here
 
 
 def rebuild(graph: tf.Graph) -> int:
     """Make the contexts of those V1 loops and branches of `graph` that have none, so that they can be differentiated.
 
     The operators do this themselves when they meet such a loop, and `symgrad.loaders.load` does it for what it loads.
-    Only this function also takes apart a Switch that feeds both branches of a conditional (optimisers merge equal ops):
-    call it before a session has run the graph.
+    Only this function also undoes what optimisers of graphs do to loops and branches and what hides a derivative (equal
+    Switches merged, Identities taken out): call it before a session has run the graph.
 
     Args:
       graph: a graph, for instance one filled by `tf.import_graph_def`.
@@ -33,31 +36,62 @@ def rebuild(graph: tf.Graph) -> int:
     Raises:
       ControlFlowError: a frame is no loop as `tf.while_loop` builds it.
     """
-    for switch in _shared_switches(graph.get_operations()):
-        _split(switch)
+    contexts = {op: op._get_control_flow_context() for op in graph.get_operations()}
+    ours = [op for op, context in contexts.items() if context is None or context in _made]
+    irregular = _irregular(ours)
+    for op in ours if irregular else ():
+        op._set_control_flow_context(None)  # what was found out about the graph as it was
+    for switch in irregular:
+        with inside(graph, None):
+            _regularise(switch)
     return _Rebuilt(graph).count
 
 
 def rebuild_for(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
-    """Make what contexts are missing if `ops` are to be differentiated; no op changes that a session may have run.
+    """Make what contexts are missing if tangents are to pass `ops`; no op changes that a session may have run."""
+    for op in ops:
+        _put_outside(op)
+    if any(_needs_context(op) and op._get_control_flow_context() is None for op in ops):
+        _Rebuilt(graph)
+
+
+def rebuild_for_reverse(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
+    """The same if `ops` are to be differentiated in reverse.
 
     Raises:
-      ControlFlowError: a Switch among `ops` would have to be taken apart, or a frame is no loop.
+      ControlFlowError: one of them is not as `tf.gradients` needs it, and would have to be changed.
     """
-    if not lacks_contexts(ops):
-        return
-    shared = set(_shared_switches(graph.get_operations()))
-    for switch in (op for op in ops if op in shared):
-        raise ControlFlowError(
-            f"Switch {switch.name!r} feeds both branches of a conditional and lies in no context; call "
-            "symgrad.control_flow.rebuild(graph) before the first session runs the graph"
-        )
-    _Rebuilt(graph)
+    rebuild_for(ops, graph)
+    for op in ops:
+        context = op._get_control_flow_context()
+        if context is not None and context.IsWhileContext() and _irregular([op]):
+            raise ControlFlowError(
+                f"{op.type} {op.name!r} in the V1 loop {context.name!r} is not as tf.while_loop and tf.cond build it "
+                "(an optimiser has merged or removed ops), and its gradient would be wrong; call "
+                "symgrad.control_flow.rebuild(graph) before the first session runs the graph"
+            )
 
 
-def lacks_contexts(ops: Iterable[tf.Operation]) -> bool:
-    """True if some of the ops are a loop or branch whose context is missing."""
-    return any(_needs_context(op) and op._get_control_flow_context() is None for op in ops)
+def _put_outside(op: tf.Operation) -> None:
+    """Take an op out of a loop in which it does not run.
+
+    TensorFlow counts what enters a backward loop to the names known inside, and where it reads contexts from a
+    MetaGraph it takes every op with a known name for one of the loop.
+    """
+    context = op._get_control_flow_context()
+    loop = context and context.GetWhileContext()
+    if loop and op.type not in ENTERS and op.inputs and not any(_lies_in(t.op, loop) for t in op.inputs):
+        op._set_control_flow_context(loop.outer_context)
+
+
+def _lies_in(op: tf.Operation, loop: Any) -> bool:
+    """True if the outputs of `op` are inside of `loop`."""
+    context = op._get_control_flow_context()
+    if op.type in EXITS and context is not None:
+        context = context.outer_context
+    while context is not None and context is not loop:
+        context = context.outer_context
+    return context is loop
 
 
 def _needs_context(op: tf.Operation) -> bool:
@@ -65,28 +99,52 @@ def _needs_context(op: tf.Operation) -> bool:
     return op.type in ENTERS or op.type in EXITS or _places.is_branch_switch(op)
 
 
-def _shared_switches(ops: Iterable[tf.Operation]) -> list[tf.Operation]:
-    """The Switches whose value goes into both branches of a conditional without contexts."""
-    known = _known_predicates(ops)
-    found = [op for op in ops if _places.is_branch_switch(op) and op._get_control_flow_context() is None]
-    found = [op for op in found if not _is_pivot_switch(op) and _places.source(op.inputs[1]).name not in known]
-    return [op for op in found if all(t.consumers() for t in op.outputs)]
+def _irregular(ops: Iterable[tf.Operation]) -> list[tf.Operation]:
+    """The Switches that feed both branches of a conditional, or several ops in the body of a loop.
+
+    In a loop `tf.gradients` takes the first for the loop's own, and it visits the second once for each reader. The
+    backward pass of a conditional, where the predicate comes from a stack, has the first by right.
+    """
+    found = []
+    for op in ops:
+        if _places.is_loop_switch(op):
+            if len(op.outputs[1].consumers()) > 1:
+                found.append(op)
+        elif _places.is_branch_switch(op) and _is_shared(op) and not _pops(op.inputs[1]):
+            found.append(op)
+    return found
 
 
-def _known_predicates(ops: Iterable[tf.Operation]) -> set[str]:
-    """What decides the branches that have a context."""
-    contexts = {op._get_control_flow_context() for op in ops}
-    return {_places.source(c.pred).name for c in contexts if c is not None and c.IsCondContext()}
+def _is_shared(op: tf.Operation) -> bool:
+    return not _is_pivot_switch(op) and all(tensor.consumers() for tensor in op.outputs)
 
 
-def _split(switch: tf.Operation) -> None:
-    """Let what reads the second output of `switch` read it from a Switch of its own."""
-    with inside(switch.graph, None):
-        own = tf.raw_ops.Switch(data=switch.inputs[0], pred=switch.inputs[1])
-    for op in list(switch.outputs[1].consumers()):
+def _pops(predicate: tf.Tensor) -> bool:
+    return _places.source(predicate).op.type in _walk.STACK_POPS
+
+
+def _regularise(switch: tf.Operation) -> None:
+    """Let what reads the second output of `switch` read it from another op."""
+    readers = list(switch.outputs[1].consumers())
+    if _places.is_loop_switch(switch):
+        other = tf.identity(switch.outputs[1])
+    else:
+        other = tf.raw_ops.Switch(data=switch.inputs[0], pred=switch.inputs[1]).output_true
+    for op in readers:
         for i, tensor in enumerate(op.inputs):
             if tensor is switch.outputs[1]:
-                op._update_input(i, own.output_true)
+                op._update_input(i, other)
+
+
+def _without_contexts(ops: Iterable[tf.Operation]) -> set[str]:
+    """The predicates whose branches get no context: they have one, or TensorFlow gives them none.
+
+    It leaves the backward pass of a branch outside of contexts; that is where one Switch feeds both sides.
+    """
+    contexts = {op._get_control_flow_context() for op in ops}
+    known = {_places.source(c.pred).name for c in contexts if c is not None and c.IsCondContext()}
+    shared = [op for op in ops if _places.is_branch_switch(op) and _is_shared(op)]
+    return known | {_places.source(op.inputs[1]).name for op in shared}
 
 
 class _Rebuilt:
@@ -96,10 +154,10 @@ class _Rebuilt:
         self.graph = graph
         self.count = 0
         operations = graph.get_operations()
-        if lacks_contexts(operations):
+        if any(_needs_context(op) and op._get_control_flow_context() is None for op in operations):
             self._without = {op for op in operations if op._get_control_flow_context() is None}
             self._survey(operations)
-            missing = self._missing(_known_predicates(operations))
+            missing = self._missing(_without_contexts(operations))
             for place in sorted(missing, key=lambda p: (len(p.frame), len(p.guards))):
                 self._contexts[place] = self._make(place)
             self._assign(missing)
@@ -125,10 +183,13 @@ class _Rebuilt:
 
     def _assign(self, missing: set[Place]) -> None:
         """Tell the ops their contexts; at the end, as making a context claims every op with an output inside."""
-        for place, members in self._members.items():
+        for home, members in self._members.items():
+            place = home
+            while place not in missing and place != OUTSIDE:
+                place = self._outer(place)
             for op in members:
-                if place in missing or op in self._without:
-                    op._set_control_flow_context(self._contexts[place] if place in missing else None)
+                if home in missing or op in self._without:
+                    op._set_control_flow_context(self._contexts[place])
 
     def _home(self, op: tf.Operation) -> Place:
         """The place to whose context TensorFlow counts `op`: a Switch into a branch counts to that branch."""
@@ -137,8 +198,8 @@ class _Rebuilt:
             return self._places.behind((used or op.outputs)[0])
         return self._places.of(op)
 
-    def _missing(self, known: set[str]) -> set[Place]:
-        """The places to make a context for, with those around them."""
+    def _missing(self, excepted: set[str]) -> set[Place]:
+        """The places to make a context for, with those around them; none for the branches of some predicates."""
         missing = set()
         for place, members in self._members.items():
             if all(op._get_control_flow_context() is not None for op in members):
@@ -146,8 +207,7 @@ class _Rebuilt:
             if place in self._contexts:
                 _refuse_second_loop(place, members)
             while place not in self._contexts and place not in missing:
-                # tf.gradients itself puts Switches of a known branch outside of its context: leave those alone.
-                if not (place.guards and place.guards[-1].pred in known):
+                if not (place.guards and place.guards[-1].pred in excepted):
                     missing.add(place)
                 place = self._outer(place)
         return missing
@@ -158,11 +218,16 @@ class _Rebuilt:
         return Place(place.frame[:-1], self._places.around.get(place.frame, ()))
 
     def _make(self, place: Place) -> Any:
-        outer = self._contexts.get(self._outer(place))
+        around = self._outer(place)
+        while around not in self._contexts:
+            around = self._outer(around)
+        outer = self._contexts[around]
         definition = self._branch(place) if place.guards else self._loop(place)
         kind = _tf.CondContext if place.guards else _tf.WhileContext
         with inside(self.graph, outer):
-            return kind(context_def=definition)
+            made = kind(context_def=definition)
+        _made.add(made)
+        return made
 
     def _loop(self, place: Place) -> Any:
         members = self._members[place]

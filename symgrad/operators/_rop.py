@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, _walk, rules
 from ..errors import ControlFlowError, MissingRuleError
-from ..tangents import HANDLERS, push
+from ..tangents import push
 from . import _policy
 from ._call import Call
 
@@ -42,7 +42,8 @@ def Rop(
       DisconnectedError: there is no path; the message names the op that cuts it.
       MissingRuleError: an op on the way, or its gradient op, has a derivative that nobody computes.
       NotLinearError: a gradient function is not linear in the incoming gradient.
-      ControlFlowError: ys cross a V1 loop, which TensorFlow does not differentiate twice.
+      ControlFlowError: "double_vjp" and ys cross a V1 loop, which TensorFlow does not differentiate twice; or a graph
+        that differs from what `tf.while_loop` and `tf.cond` build.
       ShapeError, DtypeError, GraphMismatchError: as for `Lop`.
 
     Example:
@@ -73,7 +74,7 @@ def double_vjp(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor])
 
     The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
     """
-    refuse_v1_loops(between, "a double VJP")
+    refuse_v1_loops(between, "a double VJP", 'use method="forward"')
     _refuse_what_cannot_be_summed(between)
     dummies = [tf.ones_like(y, name="dummy") for y in call.ys]
     pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop, between=between, linear=True)
@@ -85,9 +86,8 @@ def double_vjp(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor])
 
 
 def choose(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
-    """J v by the method for this graph: op by op; by the double VJP where V1 branches or arrays are in the way."""
-    method = double_vjp if any(op.type in HANDLERS for op in between.ops) else forward
-    return method(call, between, vectors)
+    """J v by the method for this graph: op by op."""
+    return forward(call, between, vectors)
 
 
 METHODS = {"auto": choose, "double_vjp": double_vjp, "forward": forward}
@@ -108,13 +108,14 @@ def _refuse_what_cannot_be_summed(between: _walk.Between) -> None:
             )
 
 
-def refuse_v1_loops(between: _walk.Between, what: str) -> None:
+def refuse_v1_loops(
+    between: _walk.Between, what: str, instead: str = "build it with tf.enable_control_flow_v2() on"
+) -> None:
     """Raise ControlFlowError if a path crosses a loop of V1 control flow."""
     for op in between.ops:
         if op.type in ("Exit", "RefExit", "Enter", "RefEnter"):
             enter = next(o for o in between.ops if o.type in ("Enter", "RefEnter"))
             frame = enter.get_attr("frame_name").decode()
             raise ControlFlowError(
-                f"ys cross the V1 loop {frame!r} (at {op.name!r}), through which {what} cannot go; build the loop with "
-                "tf.enable_control_flow_v2() on"
+                f"ys cross the V1 loop {frame!r} (at {op.name!r}), through which {what} cannot go; {instead}"
             )

@@ -5,13 +5,14 @@ from ._composites import composite, composite_when, is_composite
 from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing, writes_state
 from ._linearity import require_linear
 from ._registry import Registry, pushforward, transpose
-from ._rows import Row, alike, by_input, linear, multilinear, symmetric
+from ._rows import Row, again, alike, by_input, linear, multilinear, symmetric
 from ._tensor_arrays import one_pass
 
 __all__ = [
     "Cut",
     "Registry",
     "Row",
+    "again",
     "alike",
     "between",
     "by_input",

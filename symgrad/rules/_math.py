@@ -40,6 +40,15 @@ by_input("SquaredDifference")(
     lambda op, dx: 2 * dx * (op.inputs[0] - op.inputs[1]),
     lambda op, dy: 2 * dy * (op.inputs[1] - op.inputs[0]),
 )
+# dy (1 - y^2) and dy y (1 - y), which second derivatives of recurrent nets are full of.
+by_input("TanhGrad")(
+    lambda op, dy: -2.0 * op.inputs[1] * op.inputs[0] * dy,
+    lambda op, ddy: tf.raw_ops.TanhGrad(y=op.inputs[0], dy=ddy),
+)
+by_input("SigmoidGrad")(
+    lambda op, dy: op.inputs[1] * (dy - 2.0 * op.inputs[0] * dy),
+    lambda op, ddy: tf.raw_ops.SigmoidGrad(y=op.inputs[0], dy=ddy),
+)
 # Of two equal numbers the first one counts, as in TensorFlow's gradient.
 by_input("Maximum")(
     lambda op, dx: _where(op.inputs[0] >= op.inputs[1], dx),

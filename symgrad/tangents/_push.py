@@ -4,19 +4,25 @@ What is particular to an op type is a handler, `handler("Enter")(function of (pu
 `_ops.through`.
 """
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, _walk, rules
-from ..control_flow import CALLS, can_inline, private
-from ..errors import ControlFlowError, MissingRuleError
+from .. import _tensors, _walk, rules
+from ..control_flow import CALLS, alias, can_inline, inside, private, rebuild_for
+from ..errors import MissingRuleError
 from . import _ops
 
 Handler = Callable[["Push", tf.Operation], None]
 
 # What to do at ops that are more than a function of their inputs; the others go through `_ops.through`.
 HANDLERS: dict[str, Handler] = {}
+
+
+# What to do before the first op.
+PREPARATIONS: list[Callable[["Push"], None]] = []
 
 
 def handler(*op_types: str) -> Callable[[Handler], Handler]:
@@ -51,12 +57,14 @@ def push(
       NotLinearError: the gradient function of an op is not linear in the incoming gradient.
     """
     require_rules(between)
+    rebuild_for(between.ops, ys[0].graph)
     driver = Push(between)
     for x, tangent in zip(xs, tangents):
         driver.add(x, tangent)
+    for prepare in PREPARATIONS:
+        prepare(driver)
     driver.run()
-    found = [driver.of(y) for y in ys]
-    return [None if t is None else tf.identity(t, name="tangent") for t in found]
+    return [driver.result(y) for y in ys]
 
 
 class Push:
@@ -65,11 +73,13 @@ class Push:
     Attributes:
       between: the planned ops, in order, and which of their inputs lie on a path.
       deferred: what is to be done once every op has been pushed through: back edges of loops to be closed.
+      turns: for each V1 loop what keeps the order in which it uses the stacks of tangents.
     """
 
     def __init__(self, between: _walk.Between):
         self.between = between
         self.deferred: list[Callable[[], None]] = []
+        self.turns: dict[Any, Any] = {}
         self._tangents: dict[int, tf.Tensor] = {}
         self._kept: list[tf.Tensor] = []  # ids are good as long as the tensors live
 
@@ -82,6 +92,12 @@ class Push:
         self._kept.append(tensor)
         before = self._tangents.get(id(tensor))
         self._tangents[id(tensor)] = tangent if before is None else before + tangent
+
+    def result(self, y: tf.Tensor) -> tf.Tensor | None:
+        """The tangent of a y under a name of its own."""
+        tangent = self.of(y)
+        with beside(y.op):
+            return None if tangent is None else tf.identity(tangent, name="tangent")
 
     def inputs(self, op: tf.Operation) -> list[tf.Tensor | None]:
         """The tangents of the inputs of `op`; None for those that do not move or do not matter."""
@@ -100,25 +116,25 @@ class Push:
             close()
 
 
+@contextlib.contextmanager
+def beside(op: tf.Operation) -> Iterator[None]:
+    """Ops made in the block lie in the V1 loop or branch that the outputs of `op` lie in, if they lie in one."""
+    context = op._get_control_flow_context()
+    if op.type in ("Exit", "RefExit"):
+        context = context.outer_context
+    with contextlib.nullcontext() if context is None else inside(op.graph, context):
+        yield
+
+
 def _through(driver: Push, op: tf.Operation) -> None:
     tangents = driver.inputs(op)
     if all(t is None for t in tangents):
         return
-    with tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
+    with beside(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
         outputs = _ops.through(op, tangents, driver.needed(op))
     for tensor, tangent in zip(op.outputs, outputs):
         if tangent is not None and _tensors.is_differentiable(tensor):
             driver.add(tensor, tangent)
-
-
-@handler("Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration")
-def _refuse_loop(driver: Push, op: tf.Operation) -> None:
-    enters = [o for o in driver.between.ops if o.type in ("Enter", "RefEnter")]
-    frame = repr(enters[0].get_attr("frame_name").decode()) if enters else "whose Enter lies outside of the path"
-    raise ControlFlowError(
-        f"ys cross the V1 loop {frame} (at {op.name!r}), through which tangents cannot be pushed op by op; build the "
-        "loop with tf.enable_control_flow_v2() on"
-    )
 
 
 @handler(*CALLS)
@@ -128,8 +144,9 @@ def _through_call(driver: Push, op: tf.Operation) -> None:
     moving = [i for i, t in enumerate(tangents) if t is not None]
     if not can_inline(op):
         return _through(driver, op)
-    inputs = [_alias(t) if i in moving else t for i, t in enumerate(op.inputs)]
-    outputs, ops = private(op, inputs)
+    with beside(op):  # by another name what comes in is told apart from what the call came from
+        inputs = [alias(t) if i in moving else t for i, t in enumerate(op.inputs)]
+    outputs, ops = private(op, inputs, op._get_control_flow_context())
     needed = [(old, new) for old, new, n in zip(op.outputs, outputs, driver.needed(op)) if n]
     xs = [inputs[i] for i in moving]
     between = rules.between([new for _, new in needed], xs, within=ops)
@@ -137,24 +154,6 @@ def _through_call(driver: Push, op: tf.Operation) -> None:
     for (old, _), tangent in zip(needed, found):
         if tangent is not None:
             driver.add(old, tangent)
-
-
-def _alias(tensor: tf.Tensor) -> tf.Tensor:
-    """The same values under another name, so that what comes in is told apart from what the call came from."""
-    alias = tf.identity(tensor)
-    _tf.copy_handle_data(tensor, alias)
-    return alias
-
-
-_ARRAYS = [f"TensorArray{what}V3" for what in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")]
-
-
-@handler("Switch", "RefSwitch", "Merge", "RefMerge", "StackPopV2", "StackPushV2", *_ARRAYS)
-def _refuse_branch(driver: Push, op: tf.Operation) -> None:
-    raise ControlFlowError(
-        f"ys cross V1 control flow at {op.name!r} ({op.type}), through which tangents cannot be pushed op by op; use "
-        'method="double_vjp", or build the graph with tf.enable_control_flow_v2() on'
-    )
 
 
 def require_rules(between: _walk.Between) -> None:

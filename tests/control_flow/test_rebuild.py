@@ -112,11 +112,34 @@ def test_a_switch_that_both_branches_share():
     definition.node.remove(dropped)
     with tf.Graph().as_default() as graph, tf.Session() as session:
         x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="")
-        with pytest.raises(ControlFlowError, match=r"feeds both branches.*control_flow\.rebuild"):
+        with pytest.raises(ControlFlowError, match=r"merged or removed ops.*control_flow\.rebuild"):
             symgrad.Lop(y, x, [1.0, 1.0])
         rebuild(graph)
         got = session.run([y, symgrad.Lop(y, x, [1.0, 1.0])])
     np.testing.assert_allclose(got, [[0.25, np.sin(2.0)], [1.0, np.cos(2.0)]], rtol=1e-12)
+
+
+def test_a_body_without_the_identities():
+    """Optimisers take Identities out: then several ops read a loop variable from its Switch."""
+    with tf.Graph().as_default(), v1_control_flow():
+        x = tf.constant([0.5, 2.0], tf.float64, name="x")
+        y = repeat(3, lambda i, a: [tf.sin(a) * a + x], [x])[0]
+        definition = tf.identity(y, name="y").graph.as_graph_def()
+    taken = {node.name: node.input[0] for node in definition.node if node.name.startswith("while/Identity_")}
+    for node in definition.node:
+        inputs = [taken.get(name, name) for name in node.input]
+        node.ClearField("input")
+        node.input.extend(inputs)
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="")
+        with pytest.raises(ControlFlowError, match=r"merged or removed ops.*control_flow\.rebuild"):
+            symgrad.Lop(y, x, [1.0, 1.0])
+        rebuild(graph)
+        slope = np.ones(2)
+        a = at = np.array([0.5, 2.0])
+        for _ in range(3):
+            a, slope = np.sin(a) * a + at, (np.cos(a) * a + np.sin(a)) * slope + 1
+        np.testing.assert_allclose(session.run([y, symgrad.Lop(y, x, [1.0, 1.0])]), [a, slope], rtol=1e-12)
 
 
 def test_a_frame_that_is_no_loop():

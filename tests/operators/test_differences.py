@@ -27,7 +27,7 @@ def test_lop(case):
         verify_grad(ys, xs, seed=2, tol=TOLERANCE)
 
 
-BY_METHOD = [(c, m) for c in CASES for m in ("double_vjp", "forward") if not c.no_rop and not (c.v1 and m == "forward")]
+BY_METHOD = [(c, m) for c in CASES for m in ("double_vjp", "forward") if not (c.no_rop and m == "double_vjp")]
 
 
 @pytest.mark.parametrize(("case", "method"), BY_METHOD, ids=lambda v: getattr(v, "name", v))

@@ -94,8 +94,8 @@ def test_a_v1_loop_is_named():
     a = vector(2, 3)
     with v1_control_flow():
         y = tf.while_loop(lambda v: tf.reduce_sum(v) < 9, lambda v: (v * a,), [a], name="spin")[0]
-    with pytest.raises(errors.ControlFlowError, match="spin"):
-        symgrad.Rop(y, a, [1, 1], method="forward")
+    with pytest.raises(errors.ControlFlowError, match=r"spin.*method=\"forward\""):
+        symgrad.Rop(y, a, [1, 1], method="double_vjp")
 
 
 def test_auto_passes_a_v1_branch():
