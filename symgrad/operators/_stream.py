@@ -128,6 +128,7 @@ def _size(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[in
         block_size = _UNVECTORISED
         if vectorises:
             each = outcome.bytes_per_vector + outcome.bytes_per_unknown * max(elements)
+            each += elements[1] * linear.targets[0].dtype.size  # a row, which behind a waist the trial does not see
             block_size = max(1, _limits.current().block_bytes // max(1, each))
     return max(1, min(block_size, elements[0])), vectorises
 

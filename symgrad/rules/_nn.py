@@ -23,6 +23,19 @@ multilinear("Conv2DBackpropInput", "Conv3DBackpropInputV2", "DepthwiseConv2dNati
 multilinear("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "DepthwiseConv2dNativeBackpropFilter", moves=(0, 2))
 
 
+@transpose("SoftmaxCrossEntropyWithLogits")
+def _softmax_cross_entropy(op, d_loss, d_backprop):
+    """The second output, softmax - labels, depends on the labels too, which TensorFlow leaves out."""
+    logits = op.inputs[0]
+    by_logits = d_loss[:, tf.newaxis] * op.outputs[1]
+    by_labels = -d_loss[:, tf.newaxis] * tf.nn.log_softmax(logits)
+    if getattr(d_backprop, "_is_zeros_tensor", False):
+        return by_logits, by_labels
+    softmax = tf.nn.softmax(logits)
+    mean = tf.reduce_sum(d_backprop * softmax, 1, keepdims=True)
+    return by_logits + (d_backprop - mean) * softmax, by_labels - d_backprop
+
+
 @transpose("LRNGrad", answers=(0,))
 def _lrn_grad(op, t):
     """With N = bias + alpha sum x^2 over the window: t N^-b - 2 a b x N^(-b-1) sum x t."""

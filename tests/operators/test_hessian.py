@@ -36,7 +36,6 @@ COSTLY = {"map_fn_and_scan_v2", "nested_while_v2", "function_with_a_loop_in_a_co
 # Their graphs hold the second derivative back.
 HELD_BACK = {
     "batch_norm_in_training": "tf.nn.moments puts a stop_gradient around the mean inside the variance",
-    "softmax_and_cross_entropy": "TensorFlow's second derivative of SoftmaxCrossEntropyWithLogits leaves labels out",
 }
 SMOOTH = [
     c

@@ -50,6 +50,14 @@ def test_through_a_waist_and_a_linear_end(session, rng):
     )
 
 
+def test_the_budget_counts_the_rows_behind_a_waist(session, rng):
+    x = tf.constant(rng.standard_normal((1, 900)))
+    y = tf.sin(x @ tf.constant(rng.standard_normal((900, 2)))) @ tf.constant(rng.standard_normal((2, 600)))
+    with symgrad.operators.limits(block_bytes=900 * 8 * 100):
+        _, count = collect(y, x, session)
+    assert count > 6  # a hundred rows of the result fit, not all 600
+
+
 def test_the_forward_pass_runs_once_and_all_blocks_share_a_dropout_mask(session):
     x = tf.ones([40], tf.float64)
     calls = []
