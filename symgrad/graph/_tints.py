@@ -90,7 +90,7 @@ def by_number(graph: "networkx.MultiDiGraph", plan: Plan, placed: Placed, measur
     def of(box: Box) -> Tint:
         v = value(box)
         if box.open or v <= 0:
-            return Tint("#f5f5f5", "#999999")
+            return Tint("#f5f5f5", "#777777")
         fill = ramp(math.log(v / low) / math.log(high / low) if is_log else v / high)
         return Tint(fill, mix(fill, "#777777", 0.6), readable_on(fill))
 
