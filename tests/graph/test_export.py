@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 import zlib
 
 import networkx as nx
@@ -93,6 +94,22 @@ def _streams(content):
             yield zlib.decompressobj().decompress(io.BytesIO(content[match.end() :]).read())
         except zlib.error:
             continue
+
+
+@pytest.mark.parametrize(
+    ("missing", "advice"),
+    [(None, r"pip install 'symgrad\[pictures\]'"), (OSError("no library called cairo"), "apt-get install libcairo2")],
+)
+def test_without_cairo_it_says_what_to_install(graph, tmp_path, monkeypatch, missing, advice):
+    class Broken:
+        def find_spec(self, name, path=None, target=None):
+            if name == "cairosvg":
+                raise missing or ImportError(name)
+
+    monkeypatch.delitem(sys.modules, "cairosvg", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    with pytest.raises(ImportError, match=advice):
+        to_pdf(graph, tmp_path / "g.pdf")
 
 
 def test_pictures_of_the_way_alone(graph):

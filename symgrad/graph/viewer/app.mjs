@@ -101,7 +101,11 @@ export class App {
     this.remembering = setTimeout(() => {
       if (location.protocol === "about:") return; // a notebook's frame has no address
       this.ownHash = `#${this.address()}`;
-      history.replaceState(null, "", this.ownHash);
+      try {
+        history.replaceState(null, "", this.ownHash);
+      } catch {
+        // some browsers allow only so many a minute; the next one will tell the same
+      }
     }, 250);
   }
 
@@ -211,6 +215,7 @@ export class App {
   /** Opens or closes a group; the box that was clicked stays where it is on the screen. */
   toggle(group, column) {
     const before = this.boxOf({ group, column });
+    if (before < 0) return; // the filters hide it
     const spot = this.rect(before);
     const old = this.placed.count <= MOST_MOVING ? this.#spots() : null;
     this.opened[group] = this.opened[group] ? 0 : 1;
