@@ -68,8 +68,7 @@ def _(rng):
     return tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.image.resize(v, [3, 3]) * tf.sin(x)), [0, x])[1], x
 
 
-_BRANCH = {"forward": "V1 control flow"}
-_LOOP = {"double_vjp": "TensorFlow cannot take its gradient in reverse again", **_BRANCH}
+_LOOP = {"double_vjp": "TensorFlow cannot take its gradient in reverse again"}
 
 
 def _v1(op, *variants, **options):
@@ -86,8 +85,8 @@ def _v1(op, *variants, **options):
     return register
 
 
-@_v1("Switch", errors=_BRANCH)
-@_v1("Merge", errors=_BRANCH)
+@_v1("Switch")
+@_v1("Merge")
 def _(rng):
     x = _x(rng)
     return tf.cond(x[0] < 100, lambda: tf.sin(x), lambda: x * 2), x
