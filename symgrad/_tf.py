@@ -19,6 +19,9 @@ from tensorflow.python.framework import dtypes, op_def_registry
 # FuncGraph: tells whether a tensor belongs to a function body, whose captured inputs continue in the outer graph.
 from tensorflow.python.framework.func_graph import FuncGraph
 
+# A FunctionDef as a GraphDef: TensorFlow's own reading of its inputs and results, which no public function does.
+from tensorflow.python.framework.function_def_to_graph import function_def_to_graph_def
+
 # tf.train.import_meta_graph without its Saver(), which would add ops to the graph.
 from tensorflow.python.framework.meta_graph import import_scoped_meta_graph
 
@@ -70,6 +73,7 @@ __all__ = [
     "callable_of",
     "copy_handle_data",
     "flatten_up_to",
+    "function_def_to_graph_def",
     "function_graph",
     "function_in",
     "get_asset_tensors",

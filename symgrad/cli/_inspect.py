@@ -106,8 +106,19 @@ def _print(found: dict[str, Any]) -> None:
     for side in ("inputs", "outputs"):
         rows = [(t["name"], t["type"], t["dtype"], _shape(t["shape"])) for t in found[side]]
         table(console, side.capitalize(), ("name", "type", "dtype", "shape"), rows)
+    _print_signatures(console, found)
     _print_variables(console, found)
     _print_gradients(console, found)
+
+
+def _print_signatures(console: "Console", found: dict[str, Any]) -> None:
+    rows = [
+        (key, side.removesuffix("s"), name, tensor["name"], tensor["dtype"], _shape(tensor["shape"]))
+        for key, signature in found["signatures"].items()
+        for side in ("inputs", "outputs")
+        for name, tensor in signature[side].items()
+    ]
+    table(console, "Signatures", ("signature", "side", "key", "tensor", "dtype", "shape"), rows)
 
 
 def _print_variables(console: "Console", found: dict[str, Any]) -> None:

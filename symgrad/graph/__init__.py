@@ -8,6 +8,7 @@ from ._diff import diff
 from ._dot import to_dot
 from ._export import to_graphml, to_json, to_pdf, to_png
 from ._fold import fold
+from ._functions import bodies, walk
 from ._gradient_graph import gradient_graph
 from ._html import show, to_html
 from ._lint import lint
@@ -18,11 +19,13 @@ from ._query import between
 from ._summary import summary
 from ._svg import to_svg
 from ._tensorboard import to_tensorboard
+from ._variables import regions, variables
 
 __all__ = [
     "along",
     "attributes",
     "between",
+    "bodies",
     "build",
     "cost",
     "critical_path",
@@ -33,6 +36,7 @@ __all__ = [
     "gradient_magnitudes",
     "heatmap",
     "lint",
+    "regions",
     "rows_as_images",
     "show",
     "spy",
@@ -45,5 +49,7 @@ __all__ = [
     "to_png",
     "to_svg",
     "to_tensorboard",
+    "variables",
+    "walk",
     "watch_overrides",
 ]

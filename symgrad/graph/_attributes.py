@@ -31,11 +31,12 @@ def attributes(graph: "networkx.MultiDiGraph", name: str) -> dict[str, Any]:
       >>> symgrad.graph.attributes(symgrad.graph.build(g), "c")["value"]
       array([1, 2], dtype=int32)
     """
-    node_def = _node_def(graph.graph.get("source"), name)
+    node_def = node_def_of(graph.graph.get("source"), name)
     return {key: value(node_def.attr[key]) for key in sorted(node_def.attr)}
 
 
-def _node_def(source: Any, name: str) -> Any:
+def node_def_of(source: Any, name: str) -> Any:
+    """The NodeDef of an op of the source of a built graph."""
     import tensorflow.compat.v1 as tf
 
     if isinstance(source, tf.Graph):
@@ -99,14 +100,14 @@ def value(attr: Any) -> Any:
     if kind == "s":
         return attr.s.decode("utf-8", "replace")
     if kind == "type":
-        return _dtype(attr.type)
+        return dtype_name(attr.type)
     if kind == "shape":
         return _shape(attr.shape)
     if kind == "tensor":
         try:
             return tf.make_ndarray(attr.tensor)
         except (TypeError, ValueError):
-            return f"a damaged tensor of dtype {_dtype(attr.tensor.dtype)}"
+            return f"a damaged tensor of dtype {dtype_name(attr.tensor.dtype)}"
     if kind == "func":
         return attr.func.name
     if kind == "list":
@@ -117,7 +118,7 @@ def value(attr: Any) -> Any:
 def _list(values: Any) -> list:
     lists = [
         *([item.decode("utf-8", "replace") for item in values.s],),
-        [_dtype(item) for item in values.type],
+        [dtype_name(item) for item in values.type],
         [_shape(item) for item in values.shape],
         [item.name for item in values.func],
         list(values.i),
@@ -127,7 +128,8 @@ def _list(values: Any) -> list:
     return next((found for found in lists if found), [])
 
 
-def _dtype(number: int) -> str:
+def dtype_name(number: int) -> str:
+    """The name of a dtype by its number in files, "unknown" for a number that this TensorFlow does not know."""
     import tensorflow.compat.v1 as tf
 
     try:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _files, _pairs
 from ..errors import LoadError
+from ._attributes import dtype_name
 from ._collector import collector_paused
-from ._core import Core, from_graph_def, from_live
+from ._core import Core, from_graph_def, from_live, shape_of
 from ._roles import frames, roles
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def build(
       A `networkx.MultiDiGraph`. A node is an op, keyed by its name, with the attributes
 
       * `type`, `device`, `scope`: strings.
-      * `frame`: name of the V1 loop frame it runs in, None outside. `function`: None at the top level.
+      * `frame`: name of the V1 loop frame it runs in, None outside. `function`: None; `bodies` gives the graphs of the
+        functions that an op calls, where it is the name of the function.
       * `role`: `"backward"`, `"update"` (writes variables, or works only for ops that do), `"variable"`, `"constant"`,
         `"control"` (orders or routes and computes nothing) or `"forward"`.
       * `pair`: for a backward op the name of the op whose gradient it is part of, else None.
@@ -42,7 +44,8 @@ def build(
 
       An edge is a tensor or a control dependency: `kind` (`"data"` or `"control"`), `output` and `input` (the index
       among the outputs of its source and the inputs of its target), `dtype`, `shape`. For a control edge both are -1.
-      `graph.graph["source"]` is `source`.
+      `graph.graph["source"]` is `source`, `graph.graph["signatures"]` are the signatures of a MetaGraph or SavedModel:
+      for each its `method`, and `inputs` and `outputs`, by their keys the `name`, `dtype` and `shape` of a tensor.
 
     Raises:
       LoadError: the source is none of these, or is damaged.
@@ -59,33 +62,57 @@ def build(
     """
     from ._query import neighbourhood
 
+    core, signatures = _core(source, tags)
     with collector_paused():
-        graph = _as_networkx(_core(source, tags))
-    graph.graph["source"] = source
+        graph = from_core(core)
+    graph.graph.update(source=source, signatures=signatures)
     if ys is None and xs is None:
         return graph
     return neighbourhood(graph, ys, xs)
 
 
-def _core(source: Any, tags: str | list[str] | None) -> Core:
+def _core(source: Any, tags: str | list[str] | None) -> tuple[Core, dict[str, Any]]:
+    """The core of a graph and its signatures."""
     import tensorflow.compat.v1 as tf
 
     if isinstance(source, tf.Graph):
-        return from_live(source)
+        return from_live(source), {}
+    meta = None
     if isinstance(source, tf.MetaGraphDef):
-        source = source.graph_def
+        meta, source = source, source.graph_def
     if isinstance(source, tf.GraphDef):
-        return from_graph_def(source, _files.wiring(source.node, "the GraphDef"))
+        return from_graph_def(source, _files.wiring(source.node, "the GraphDef")), _signatures(meta)
     if isinstance(source, (str, bytes, os.PathLike)):
         file = _files.read(source, tags=tags)
-        return from_graph_def(file.graph_def, file.wiring)
+        return from_graph_def(file.graph_def, file.wiring), _signatures(file.meta_graph)
     raise LoadError(
         f"expected a tf.Graph, a FuncGraph, a GraphDef, a path or bytes, got {type(source).__name__}; "
         "for a concrete function give its .graph"
     )
 
 
-def _as_networkx(core: Core) -> "networkx.MultiDiGraph":
+def _signatures(meta: Any) -> dict[str, Any]:
+    """The signatures of a MetaGraphDef as plain values."""
+    if meta is None:
+        return {}
+    found = {}
+    for key in sorted(meta.signature_def):
+        signature = meta.signature_def[key]
+        found[key] = {
+            "method": signature.method_name,
+            "inputs": {name: _tensor_info(signature.inputs[name]) for name in sorted(signature.inputs)},
+            "outputs": {name: _tensor_info(signature.outputs[name]) for name in sorted(signature.outputs)},
+        }
+    return found
+
+
+def _tensor_info(info: Any) -> dict[str, Any]:
+    shape = shape_of(info.tensor_shape)
+    return {"name": info.name, "dtype": dtype_name(info.dtype), "shape": None if shape is None else list(shape)}
+
+
+def from_core(core: Core) -> "networkx.MultiDiGraph":
+    """The networkx graph of a core, with roles, frames and pairs."""
     import networkx
 
     wiring = core.wiring

@@ -147,6 +147,9 @@ class _Reader:
         if "_output_shapes" in attrs:
             stored = [shape_of(proto) for proto in attrs["_output_shapes"].list.shape]
             return (stored + [None] * count)[:count]
+        if node.op in DECLARED and "output_shapes" in attrs:
+            stored = [shape_of(proto) for proto in attrs["output_shapes"].list.shape]
+            return (stored + [None] * count)[:count]
         if node.op in _SHAPED and "shape" in attrs:
             return [shape_of(attrs["shape"].shape)] * count
         if node.op == "Const" and "value" in attrs:
@@ -154,6 +157,10 @@ class _Reader:
         return [None] * count
 
 
+# Ops that say in an attribute what shapes they give.
+DECLARED = frozenset(
+    {"Case", "If", "IteratorGetNext", "OptionalGetValue", "StatelessCase", "StatelessIf", "StatelessWhile", "While"}
+)
 _SHAPED = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Variable", "VariableV2"})
 
 

@@ -1,12 +1,13 @@
 """`cost` and `critical_path`: operations, bytes and peak memory of a graph, forward against backward."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphMismatchError
 from ._attributes import all_nodes, value
+from ._calls import of_calls
 from ._collector import collector_paused
 from ._flops import of_graph
 from ._liveness import ALIASES, peak_of
@@ -24,14 +25,15 @@ def cost(
 
     A multiply-add is two operations; each op type has a closed formula of its shapes. The peak is that of the ops in
     the order of the graph, each V1 loop as one stretch, on a runtime that lets go of a tensor after its last use and
-    lets elementwise ops write into an input that nobody else reads, as TensorFlow does.
+    lets elementwise ops write into an input that nobody else reads, as TensorFlow does. A call of a function costs what
+    its body does, a loop all its turns, a branch the dearest one.
 
     Args:
       graph: a graph from `build`. Its nodes get the attributes `flops` (None where unknown) and `bytes`, both for all
         runs of the op, with which pictures can be coloured.
       sizes: what the graph leaves open. `"batch"`: the size of every first dimension that is not known, of a
-        placeholder or of a result of a branch, a V2 loop or a function call; the name of a placeholder: its shape; the
-        name of a V1 loop's frame: its number of turns.
+        placeholder or of a result of a branch or V2 loop; the name of a placeholder: its shape; the
+        name of a V1 loop's frame, or of the op of a V2 loop: its number of turns.
       fetches: ops or tensors, one or a list: only what these need is counted. None counts every op, also initialisers.
 
     Returns:
@@ -70,16 +72,24 @@ def cost(
 def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any) -> dict[str, Any]:
     part = _needed(graph, fetches)
     outputs = complete(part, sizes)
-    runs, untold = frame_runs(part, sizes)
+    turns = {name: number for name, number in sizes.items() if isinstance(number, int) and name != "batch"}
+    calls = of_calls(part, outputs, turns, measure=lambda body: _cost_of_body(body, sizes))
+    runs, untold = frame_runs(part, turns)
+    if "outputs" in graph.graph:
+        graph.graph["shapes"] = {name: [shape for _, shape in specs] for name, specs in outputs.items()}
+    graph.graph["results"] = [_shape_of(outputs, tensor) for tensor in graph.graph.get("outputs", ())]
     made = {name: [_bytes(spec) for spec in specs] for name, specs in outputs.items()}
-    flops, without, unknown = of_graph(part, outputs, _lookup(part))
+    for name, kept in calls.kept.items():
+        for index, size in kept.items():
+            made[name][index] = size
+    flops, without, unknown = of_graph(part, outputs, attribute=_lookup(part), known=calls.flops)
     for name, node in part.nodes(data=True):
         times = runs.get(node["frame"], 1)
         node["flops"] = flops[name] * times if name in flops else None
         node["bytes"] = sum(size or 0 for size in made[name]) * times
         graph.nodes[name].update(flops=node["flops"], bytes=node["bytes"])
     known = {name: [size or 0 for size in row] for name, row in made.items()}
-    peak = peak_of(part, schedule(part), known, runs=runs, inner={})
+    peak = peak_of(part, schedule(part), known, runs=runs, inner=calls.peak)
     open_shapes = [name for name, row in made.items() if None in row and part.nodes[name]["type"] not in _TINY]
     return {
         **_total(part, part),
@@ -87,8 +97,24 @@ def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any) -
         "peak": {"bytes": peak.bytes, "op": peak.op, "live": peak.live},
         "kept": _kept(part),
         "dense": _dense(part, known),
-        "unknown": {"types": without, "ops": sorted({*unknown, *open_shapes}), "loops": untold},
+        "unknown": {
+            "types": dict(Counter(without) + Counter(calls.unknown["types"])),
+            "ops": sorted({*unknown, *open_shapes, *calls.unknown["ops"]}),
+            "loops": untold + calls.unknown["loops"],
+        },
     }
+
+
+def _shape_of(outputs: Mapping[Any, Any], tensor: str) -> tuple | None:
+    name, _, index = tensor.rpartition(":")
+    specs = outputs.get(name, ())
+    return specs[int(index)][1] if int(index) < len(specs) else None
+
+
+def _cost_of_body(body: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """The cost of a function, which knows the shapes of its arguments from the op that calls it."""
+    inside = {name: size for name, size in sizes.items() if name not in body.graph["inputs"]}
+    return _cost(body, inside, None)
 
 
 def _check_keys(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> None:
@@ -96,7 +122,7 @@ def _check_keys(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> Non
     for key in sizes:
         if key != "batch" and key not in graph and not any(f and (f == key or f.endswith("/" + key)) for f in frames):
             raise GraphMismatchError(
-                f"sizes has {key!r}, which is neither 'batch' nor a placeholder nor the frame of a loop in this graph"
+                f"sizes has {key!r}, which is neither 'batch' nor a placeholder nor a loop in this graph"
             )
 
 

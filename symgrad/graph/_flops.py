@@ -100,7 +100,7 @@ FREE = frozenset(
 _FREE_PREFIXES = (
     "Random", "StatelessRandom", "StatelessTruncatedNormal", "TruncatedNormal", "ParameterizedTruncatedNormal", "Stack",
     "TensorArray", "TensorList", "Summary", "ScalarSummary", "HistogramSummary", "MergeSummary", "Queue", "FIFOQueue",
-    "ReaderRead", "Dataset", "Decode", "Encode", "Multinomial",
+    "ReaderRead", "Dataset", "Decode", "Encode", "Multinomial", "Optional",
 )  # fmt: skip
 
 
@@ -271,21 +271,26 @@ _FORMULAS: dict[str, Callable[[Operands], int]] = {
 }
 
 
-def of_graph(graph: Any, outputs: dict, attribute: Callable[[Hashable, str], Any]) -> tuple[dict, dict, list]:
+def of_graph(
+    graph: Any, outputs: dict, *, attribute: Callable[[Hashable, str], Any], known: dict[Any, int]
+) -> tuple[dict, dict, list]:
     """Operations of one run of every op.
 
     Args:
       graph: a graph from `build`.
       outputs: (dtype, shape) of every output of every op.
       attribute: fetches an attribute of an op.
+      known: operations of ops for which there is no need of a formula.
 
     Returns:
       Name to operations; type to the number of ops without a formula; names of the ops whose shapes are not known.
     """
-    found: dict[Any, int] = {}
+    found = dict(known)
     without: dict[str, int] = {}
     unknown = []
     for name, node in graph.nodes(data=True):
+        if name in known:
+            continue
         inputs = sorted(
             (edge["input"], outputs[source], edge["output"])
             for source, _, edge in graph.in_edges(name, data=True)

@@ -87,7 +87,7 @@ def frame_runs(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> tupl
 
     A loop's gradient has the name of the loop at the end of its own and as many turns.
     """
-    parent = _parents(graph)
+    parent = parents(graph)
     own: dict[str, int] = {}
     untold = []
     for frame in parent:
@@ -106,7 +106,7 @@ def frame_runs(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> tupl
     return runs, untold
 
 
-def _parents(graph: "networkx.MultiDiGraph") -> dict[str, str | None]:
+def parents(graph: "networkx.MultiDiGraph") -> dict[str, str | None]:
     """The frame around each frame: that of the values which enter it."""
     around: dict[str, list[tuple[bool, str | None]]] = defaultdict(list)
     for name, node in graph.nodes(data=True):

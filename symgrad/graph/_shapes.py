@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphMismatchError, ShapeError
-from ._core import TensorSpec
+from ._core import DECLARED, TensorSpec
+from ._library import add_functions
 
 if TYPE_CHECKING:
     import networkx
 
-CALLS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
+_FUNCTIONS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 
 
@@ -18,9 +19,9 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
 
     Args:
       graph: a graph from `build`.
-      sizes: `"batch"`: size of every first dimension that is not known of a placeholder and of the results of branches,
-        V2 loops and function calls. The name of a placeholder: its
-        shape. Other keys belong to loops and are not looked at.
+      sizes: `"batch"`: size of every first dimension that is not known of a placeholder, and of the results of branches
+        and V2 loops, of which TensorFlow takes what they declare and does not look into their bodies. The name of a
+        placeholder: its shape. Other keys belong to loops and are not looked at.
 
     Raises:
       ShapeError: the sizes contradict the graph.
@@ -30,12 +31,14 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
     if "batch" not in sizes and not given and all(_is_known(specs) for specs in outputs.values()):
         return outputs
     graph_def = _graph_def(graph.graph.get("source"))
+    if graph_def is not None and "library" in graph.graph:
+        add_functions(graph_def, graph_def.node, find=graph.graph["library"])
     if graph_def is None:
         if given or "batch" in sizes:
             raise GraphMismatchError("sizes need the source of the graph, which only graphs from build have")
         return outputs
     _set_sizes(graph_def, given, sizes.get("batch"))
-    _set_results(graph_def, outputs, sizes.get("batch"))
+    _set_results(graph_def, outputs, sizes.get("batch"), DECLARED)
     try:
         inferred = _infer(graph_def)
     except Exception as error:
@@ -44,6 +47,20 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
             raise ShapeError(
                 f"sizes={dict(sizes)!r} do not fit the graph, or it cannot be imported: {error}"
             ) from error
+        return outputs
+    found = {name: _merge(specs, inferred.get(name, ())) for name, specs in outputs.items()}
+    return _with_functions(graph_def, found, sizes.get("batch"))
+
+
+def _with_functions(graph_def: Any, outputs: dict, batch: int | None) -> dict[Any, tuple[TensorSpec, ...]]:
+    """What is behind functions with branches in them, through which TensorFlow does not see either."""
+    functions = [node.name for node in graph_def.node if node.op in _FUNCTIONS and node.name in outputs]
+    if batch is None or all(_is_known(outputs[name]) for name in functions):
+        return outputs
+    _set_results(graph_def, outputs, batch, _FUNCTIONS)
+    try:
+        inferred = _infer(graph_def)
+    except ValueError:  # one of them gives something else, of which nothing is known then
         return outputs
     return {name: _merge(specs, inferred.get(name, ())) for name, specs in outputs.items()}
 
@@ -92,17 +109,17 @@ def _set_sizes(graph_def: Any, given: Mapping[str, Any], batch: int | None) -> N
             node.attr.pop("_output_shapes", None)
 
 
-def _set_results(graph_def: Any, outputs: dict, batch: int | None) -> None:
-    """First dimensions of what branches, loops and functions give: TensorFlow does not look into them."""
+def _set_results(graph_def: Any, outputs: dict, batch: int | None, types: frozenset[str]) -> None:
+    """Let what calls of these types give begin with the batch, where nothing else is known."""
     if batch is None:
         return
     for node in graph_def.node:
-        if node.op not in CALLS or node.name not in outputs:
+        if node.op in _FUNCTIONS:
+            node.attr.pop("_output_shapes", None)
+        if node.op not in types or node.name not in outputs:
             continue
         shapes = [shape and (batch if shape[0] is None else shape[0], *shape[1:]) for _, shape in outputs[node.name]]
-        for key in ("output_shapes", "_output_shapes"):
-            if key == "output_shapes" and node.op in ("PartitionedCall", "StatefulPartitionedCall"):
-                continue
+        for key in ("_output_shapes",) if node.op in _FUNCTIONS else ("output_shapes", "_output_shapes"):
             del node.attr[key].list.shape[:]
             for shape in shapes:
                 proto = node.attr[key].list.shape.add()

@@ -28,12 +28,13 @@ def summary(graph: "networkx.MultiDiGraph") -> dict[str, Any]:
         takes a gradient to it (`trained`). `parameters`: elements of the trained ones, or of all if none is trained.
       * `scopes`: for each outermost scope with forward ops, its forward and backward ops and the forward ops with at
         least one backward op (`paired`).
+      * `signatures`: those of a MetaGraph or SavedModel, as in `graph.graph["signatures"]` of `build`.
       * `no_gradient`: op types on the way from variables or inputs to outputs through which no gradient passes: the
         reason and the ops.
     """
     nodes = graph.nodes(data=True)
     inputs, outputs = _ends(graph)
-    variables = _variables(graph)
+    variables = variable_rows(graph)
     trained = [v for v in variables if v["trained"]] or variables
     return {
         "ops": len(graph),
@@ -47,6 +48,7 @@ def summary(graph: "networkx.MultiDiGraph") -> dict[str, Any]:
         "variables": variables,
         "parameters": sum(v["elements"] or 0 for v in trained),
         "scopes": _scopes(graph),
+        "signatures": graph.graph.get("signatures", {}),
         "no_gradient": _no_gradient(graph, inputs, outputs),
     }
 
@@ -76,7 +78,8 @@ def _plain(shape: tuple | None) -> list | None:
     return None if shape is None else list(shape)
 
 
-def _variables(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:
+def variable_rows(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:
+    """Name, dtype, shape and size of each variable, and whether it is trained."""
     trained = trained_variables(graph)
     found = []
     for name, node in graph.nodes(data=True):
