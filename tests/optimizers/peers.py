@@ -48,6 +48,7 @@ class Member:
 
 
 KERAS = {"beta1": "beta_1", "beta2": "beta_2"}
+DECAYED = {"learning_rate": 0.01, "weight_decay": 0.05, "beta1": 0.8, "beta2": 0.95}
 FTRL = {"learning_rate": 0.1}
 
 
@@ -134,8 +135,8 @@ MEMBERS = [
         _ftrl(l2_shrinkage_regularization_strength=0.01),
         {"l2_shrinkage_regularization_strength": 0.01},
     ),
-    Member("AdamW", optimizers.AdamW, {"learning_rate": 0.01, "weight_decay": 0.05, "beta1": 0.8, "beta2": 0.95}),
-    Member("LAMB", optimizers.LAMB, {"learning_rate": 0.01, "weight_decay": 0.05, "beta1": 0.8, "beta2": 0.95}),
+    Member("AdamW", optimizers.AdamW, DECAYED | {"epsilon": 1e-8}),
+    Member("LAMB", optimizers.LAMB, DECAYED | {"epsilon": 1e-6}),
     Member("Lion", optimizers.Lion, {"learning_rate": 0.001, "weight_decay": 0.05, "beta1": 0.8, "beta2": 0.95}),
 ]
 

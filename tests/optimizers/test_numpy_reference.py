@@ -31,7 +31,7 @@ def scattered(gradient, table, rows):
 class AdamW:
     """Loshchilov and Hutter, algorithm 2, with Adam's epsilon in the form of Kingma and Ba, section 2."""
 
-    def __init__(self, learning_rate, weight_decay, beta1, beta2, epsilon=1e-8):
+    def __init__(self, learning_rate, weight_decay, beta1, beta2, epsilon=0.0):
         self.rate, self.decay, self.b1, self.b2, self.epsilon = learning_rate, weight_decay, beta1, beta2, epsilon
         self.m = self.v = 0.0
         self.t = 0
@@ -53,7 +53,7 @@ class LAMB(AdamW):
     def __call__(self, x, g):
         self.moments(g)
         m, v = self.m / (1 - self.b1**self.t), self.v / (1 - self.b2**self.t)
-        r = m / (np.sqrt(v) + 1e-6) + self.decay * x
+        r = m / (np.sqrt(v) + self.epsilon) + self.decay * x
         return x - self.rate * np.linalg.norm(x) / np.linalg.norm(r) * r
 
 
@@ -95,4 +95,4 @@ def test_two_hundred_steps_equal_the_paper(member):
         ours = session.run(problem.variables)
     for name, value in train_in_numpy(member.name, member.hypers).items():
         # The same formula in float64; the order of sums differs and 200 steps carry that on.
-        np.testing.assert_allclose(ours[name], value, rtol=1e-8, atol=1e-10, err_msg=name)
+        np.testing.assert_allclose(ours[name], value, rtol=1e-12, atol=1e-12, err_msg=name)
