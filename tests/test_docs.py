@@ -39,3 +39,9 @@ def test_links_of_the_top_pages_lead_somewhere(name):
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / name).read_text(encoding="utf-8"))
     missing = [target for target in targets if "://" not in target and not (ROOT / target).exists()]
     assert not missing
+
+
+def test_the_index_lists_every_page_once():
+    listed = re.findall(r"^([a-z][\w/-]*)$", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    written = [str(page.relative_to(ROOT / "docs").with_suffix("")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(page for page in written if page != "index" and not page.startswith("_build"))
