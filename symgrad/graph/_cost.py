@@ -10,6 +10,7 @@ from ._attributes import all_nodes, value
 from ._calls import of_calls
 from ._collector import collector_paused
 from ._flops import of_graph
+from ._functions import calling, walk
 from ._liveness import ALIASES, peak_of
 from ._schedule import frame_runs, schedule
 from ._shapes import complete
@@ -118,12 +119,19 @@ def _cost_of_body(body: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> di
 
 
 def _check_keys(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> None:
-    frames = {node["frame"] for _, node in graph.nodes(data=True)}
-    for key in sizes:
-        if key != "batch" and key not in graph and not any(f and (f == key or f.endswith("/" + key)) for f in frames):
-            raise GraphMismatchError(
-                f"sizes has {key!r}, which is neither 'batch' nor a placeholder nor a loop in this graph"
-            )
+    """Refuse a key that stands for nothing; loops may be in functions, which are read only where that is in doubt."""
+    left = {key for key in sizes if key != "batch" and not _is_in(graph, key)}
+    if left and calling(graph):
+        left = {key for key in left if not any(_is_in(body, key) for _, body in walk(graph))}
+    for key in sorted(left):
+        raise GraphMismatchError(
+            f"sizes has {key!r}, which is neither 'batch' nor a placeholder nor a loop in this graph"
+        )
+
+
+def _is_in(graph: "networkx.MultiDiGraph", key: str) -> bool:
+    frames = {node["frame"] for _, node in graph.nodes(data=True)} - {None}
+    return key in graph or any(frame == key or frame.endswith("/" + key) for frame in frames)
 
 
 def _needed(graph: "networkx.MultiDiGraph", fetches: Any) -> "networkx.MultiDiGraph":

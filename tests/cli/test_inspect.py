@@ -83,6 +83,16 @@ def test_inspect_lint(tmp_path, capsys):
     assert out == "nothing found\n"
 
 
+def test_inspect_signatures(tmp_path, capsys):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        tf.saved_model.simple_save(session, str(tmp_path / "saved"), {"features": x}, {"sines": tf.sin(x, name="y")})
+    code, out, err = run(["inspect", tmp_path / "saved"], capsys)
+    assert (code, err) == (0, "")
+    for text in ("Signatures", "serving_default", "features", "x:0", "sines", "y:0"):
+        assert text in out, text
+
+
 def test_inspect_shows_hostile_names_as_text(tmp_path, capsys):
     node = tf.NodeDef(name="[red]\x1b[31m\u202e", op="Placeholder")
     (tmp_path / "evil.pb").write_bytes(tf.GraphDef(node=[node]).SerializeToString())

@@ -118,6 +118,25 @@ def test_turns_that_nobody_told(control_flow):
     assert not unknown["ops"]
 
 
+@v2
+def test_turns_of_a_loop_within_a_function(control_flow):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3], name="x")
+
+        @tf2.function
+        def function(a):
+            return tf.while_loop(lambda i, h: i < 4, lambda i, h: (i + 1, tf.sin(h)), [0, a], name="inner")[1]
+
+        tf.identity(function(x), name="y")
+    graph = build(graph)
+    once, told = cost(graph), cost(graph, sizes={"inner": 4})
+    assert [loop.rpartition(".")[2] for loop in once["unknown"]["loops"]] == ["inner"]
+    assert told["unknown"]["loops"] == []
+    assert told["flops"] == 4 * once["flops"] == 4 * (3 + 3)  # sin; i + 1, the counter, the condition
+    with pytest.raises(GraphMismatchError, match="'outer'"):
+        cost(graph, sizes={"outer": 4})
+
+
 def test_a_function_gives_the_shape_that_its_body_gives():
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 3], name="x")
