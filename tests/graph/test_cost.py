@@ -104,7 +104,7 @@ def test_lstm_and_its_gradient():
     assert forward == product + 4 * of_cell + 19 * of_cell
     found = by_type(graph)
     assert found["MatMul"] == 3 * product
-    # Three sigmoids a step, but nothing flows back into the first state's forget gate twice: 3 of 3 steps each.
+    # Three gates with a sigmoid and two tanh in each step, three operations for each element of their gradients.
     assert found["SigmoidGrad"] == 3 * 3 * of_cell
     assert found["TanhGrad"] == 2 * 3 * of_cell
     with tf.Graph().as_default() as graph:
