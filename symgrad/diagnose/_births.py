@@ -15,6 +15,7 @@ class Birth(enum.Enum):
     VARIABLE = "the variable holds values that are not finite"
     CONSTANT = "the constant is not finite"
     ELSEWHERE = "not finite in the session, but finite in a run of the graph as it is written"
+    UNTRACED = "not finite, and the ops on the way to it do not show where it began"
 
 
 _DOUBLE_WHERE = (

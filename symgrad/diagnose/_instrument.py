@@ -91,6 +91,8 @@ class Instrumented:
     def _is_probed(self, scope: Scope, node: Any) -> bool:
         if node.op in _TRANSPARENT or node.op.startswith(_CONTAINERS):
             return False
+        if node.op == "Identity" and scope.output(scope.inputs(node.name)[0]).is_ref:
+            return False  # shares its memory with the variable: a copy would miss what is written in between
         return any(o.is_floating and not o.is_ref for o in scope.outputs(node.name))
 
     def _probe(self, scope: Scope, node: Any, loops: Sequence[tuple[Any, str]], renamed: dict[str, str]) -> Any:
@@ -153,7 +155,7 @@ class Instrumented:
             result = child.output(child.results()[0])
             tick = self._python_node(child, self.clock.ticker(loops[-1][0]), [], [(result.ref, result.dtype)], renamed)
             function.node_def.append(tick)
-        for key, ref in function.ret.items():
+        for key, ref in list(function.ret.items()):
             function.ret[key] = renamed.get(ref, ref)
         self._functions.append(function)
         return name

@@ -88,7 +88,10 @@ def _origins(run: PrivateRun, fetch: tf.Tensor | tf.Operation, result: Any) -> l
         return [Origin(root, fetch.op.name, Birth.ELSEWHERE, (fetch.op.name,), values=run.there[fetch.name])]
     trace = Trace(run, start)
     made = [o for o in trace.origins if o.birth is not Birth.CONSTANT]
-    return made or trace.turned or trace.origins
+    found = made or trace.turned or trace.origins
+    if found or isinstance(fetch, tf.Operation):
+        return found
+    return [Origin(root, fetch.op.name, Birth.UNTRACED, (fetch.op.name,), values=result)]
 
 
 def _finding(x: str, origin: Origin, locator: Locator) -> Finding:

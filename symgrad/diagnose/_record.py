@@ -60,7 +60,7 @@ class Clock:
 
         def tick(goes_on: np.ndarray) -> np.ndarray:
             self._turn[loop] = self._turn.get(loop, -1) + 1 if goes_on else -1
-            return goes_on
+            return np.array(goes_on)
 
         return tick
 
@@ -94,7 +94,8 @@ class Probe:
         wrong = [k for k, output in enumerate(outputs) if not np.isfinite(output).all()]
         if wrong and len(self.executions) < KEPT:
             self._look(wrong, list(map(np.asarray, outputs)), list(map(np.asarray, tensors[: len(self.inputs)])))
-        return outputs
+        # TensorFlow would take the very memory of the tensors handed in, and write into it where it reuses memory.
+        return [np.array(output) for output in outputs]
 
     def _look(self, wrong: list[int], outputs: list[np.ndarray], inputs: list[np.ndarray]) -> None:
         carried = {i for k in wrong for i in self._carried(~np.isfinite(outputs[k]), inputs)}

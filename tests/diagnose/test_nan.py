@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from cases import CASES
 
 import symgrad
 from symgrad import errors
 from symgrad.diagnose import Birth, nan_origin
+from symgrad.diagnose._copy import PrivateRun
 
 pytestmark = pytest.mark.core
 
@@ -163,6 +165,20 @@ def run_nan(build, **options):
     return found
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_the_private_run_gives_what_the_session_gives(case):
+    with tf.Graph().as_default() as graph:
+        ys, xs = case(np.random.default_rng(0))
+        fetches = [graph.as_graph_element(y) for y in tf.nest.flatten(ys)]
+        grads = symgrad.gradients(fetches, tf.nest.flatten(xs), [tf.ones_like(y) for y in fetches])
+        fetches += [g for g in grads if isinstance(g, tf.Tensor)]
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for there, here in zip(session.run(fetches), PrivateRun(fetches, session, None).results):
+                np.testing.assert_allclose(here, there, rtol=1e-6, atol=1e-9)  # Grappler may reorder sums
+            assert nan_origin(ys, session=session) == []
+
+
 def test_what_was_fed():
     def build():
         x = tf.placeholder(tf.float32, [2, 2], name="x")
@@ -212,6 +228,35 @@ def test_an_infinity_beside_the_nan_is_not_blamed():
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
+def test_a_write_in_the_same_step_is_seen_and_not_kept(use_resource):
+    with tf.Graph().as_default():
+        v = tf.get_variable("v", initializer=1.0, use_resource=use_resource)
+        with tf.control_dependencies([tf.assign_sub(v, 1.0)]):
+            y = tf.log(v.read_value() if use_resource else tf.identity(v), name="log")
+        with tf.Session() as session:
+            session.run(v.initializer)
+            (found,) = nan_origin(y, session=session)
+            assert (found.op, found.inputs) == ("log", ((0.0,),))
+            assert session.run(v) == 1.0
+
+
+def test_loops_inside_of_loops_name_the_turn_of_each():
+    def inner(j, h):
+        return j + 1, tf.where(h > 30.0, tf.log(-h, name="log"), h * 2.0)
+
+    def build():
+        x = tf.placeholder(tf.float32, [2])
+        outer = lambda i, h: (i + 1, tf.while_loop(lambda j, _: j < 2, inner, [0, h], name="inner")[1])  # noqa: E731
+        return tf.while_loop(lambda i, _: i < 4, outer, [0, x], name="outer")[1], {x: [1.0, 2.0]}
+
+    (found,) = run_nan(
+        build
+    )  # the second element is 2, 4, 8, 16, 32: above 30 in turn 0 of the inner loop's third time
+    assert [turn for _, turn in found.turns] == [2, 0]
+    assert found.inputs[0][1] == -32.0
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
 def test_a_training_step_is_looked_at_and_not_made(use_resource):
     with tf.Graph().as_default():
         v = tf.get_variable("v", initializer=[0.0, 1.0], use_resource=use_resource)
@@ -241,9 +286,10 @@ def test_python_functions_and_datasets_run_in_the_session_only():
 
     def root(v):
         calls.append(v)
-        return np.sqrt(v)
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(v)
 
-    with tf.Graph().as_default(), np.errstate(invalid="ignore"):
+    with tf.Graph().as_default():
         data = tf.data.make_one_shot_iterator(tf.data.Dataset.from_tensor_slices([[4.0], [-1.0]])).get_next()
         y = 2.0 * tf.numpy_function(root, [data], tf.float32, name="root")
         with tf.Session() as session:
