@@ -29,9 +29,12 @@ def pages():
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
-    for line, code in python_blocks(page):
-        # Blank lines in front make a traceback name the line of the page.
-        exec(compile("\n" * line + code, str(page), "exec"), namespace)
+    try:
+        for line, code in python_blocks(page):
+            # Blank lines in front make a traceback name the line of the page.
+            exec(compile("\n" * line + code, str(page), "exec"), namespace)
+    finally:
+        namespace.clear()  # a graph that a page has entered is left now, not when garbage is collected in another test
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
