@@ -16,7 +16,7 @@ class Cut(enum.Enum):
     # What the function means: there is nothing to pass on.
     STOP_GRADIENT = "stop_gradient"
     ZERO = "the derivative is zero wherever it exists"
-    INTEGER = "an integer or boolean tensor"
+    INTEGER = "an integer, boolean or string tensor"
     SHAPE = "only the shape is read, not the values"
     REPLACED = "a tf.custom_gradient stands for the derivative of what is inside"
     # A gap: a derivative may exist, and nobody computes it.
@@ -32,7 +32,7 @@ class Cut(enum.Enum):
     CUSTOM_FAILS = "the custom gradient raises an error"
     STOPPED = "listed in stop_gradients"
     # There is no path that an op could cut.
-    INTEGER_X = "x itself holds integers or booleans"
+    INTEGER_X = "x itself holds integers, booleans or strings"
     OTHER_GRAPH = "x belongs to another graph than ys"
     ENCLOSED = "x lies inside a function body and ys outside of it"
     REVERSED = "x is computed from ys, not ys from x"
