@@ -103,6 +103,8 @@ composite_when(_is_complex, "Xlogy")(_but_at_zero(lambda x, y: x * tf.log(y)))
 composite_when(_is_complex, "Xlog1py")(_but_at_zero(lambda x, y: x * tf.math.log1p(y)))
 composite_when(_is_complex, "MulNoNan")(lambda op, x, y: x * y)
 
+transpose("Snapshot")(lambda op, dy: dy)
+
 _SHIFT = 12
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 _ODD = tuple(range(1, 2 * len(_BERNOULLI), 2))
