@@ -39,7 +39,9 @@ def test_every_setting_equals_central_differences(case, session):
     ys, xs = case(np.random.default_rng(0))
     session.run(tf.global_variables_initializer())
     want = tf.nest.flatten(numeric_jacobian(ys, xs, session=session))
-    built = {s: symgrad.jacobian(ys, xs, mode=s[0], block_size=s[1], disconnected="zero") for s in SETTINGS}
+    # Rows one at a time are compared in the test below, and for every case by its Hessian.
+    settings = [("rows", 2), ("rows", None), ("columns", 1), ("columns", 2)]
+    built = {s: symgrad.jacobian(ys, xs, mode=s[0], block_size=s[1], disconnected="zero") for s in settings}
     for setting, got in session.run({s: tf.nest.flatten(j) for s, j in built.items()}).items():
         for g, w in zip(got, want, strict=True):
             assert g.shape == w.shape, setting
