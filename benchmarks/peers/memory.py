@@ -80,25 +80,10 @@ def _symgrad(**options):
     return _tensorflow(make)
 
 
-def _jax(mode):
-    def prepare():
-        import jax
-
-        w = [jax.numpy.asarray(a) for a in models.weights(models.mlp_shapes(N, M, H))]
-        x = jax.numpy.asarray(models.point(1, M))
-        f = jax.jit(getattr(jax, mode)(lambda x: models.jax_mlp(x, w)))
-        models.jax_mlp(x, w).block_until_ready()
-        return (lambda: lambda: f(x).block_until_ready()), lambda: None
-
-    return prepare
-
-
 MEMORY = {
     "symgrad auto": _symgrad(),
     "symgrad rows": _symgrad(mode="rows"),
     "symgrad columns": _symgrad(mode="columns"),
     "symgrad rows, one at a time": _symgrad(mode="rows", block_size=1),
     "pfor": _tensorflow(_pfor),
-    "JAX jacrev": _jax("jacrev"),
-    "JAX jacfwd": _jax("jacfwd"),
 }

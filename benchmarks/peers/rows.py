@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
@@ -156,18 +157,20 @@ def _jax_batch(f):
     return {"JAX vmap(jacrev)": jax.vmap(jax.jacrev(f)), "JAX vmap(jacfwd)": jax.vmap(jax.jacfwd(f))}
 
 
-def _rop(tf_function, jax_function, arrays, x0, *, unknown_batch=False, v1=False):
+def _rop(tf_function, jax_function, arrays, x0, *, unknown_batch=False, loop=False):
     v0 = models.point(*x0.shape[::-1]).reshape(x0.shape)
 
     def build():
         x, w, v = tf.Variable(x0, use_resource=True) + 0.0, models.variables(arrays), tf.Variable(v0, use_resource=True)
         if unknown_batch:
             x = tf.placeholder_with_default(x, [None, *x0.shape[1:]])
-        y = _with_v1(lambda: tf_function(x, w)) if v1 else tf_function(x, w)
-        tensors = {"symgrad": symgrad.Rop(y, x, v + 0.0)}
-        if not v1:
-            u = tf.ones_like(y)
-            tensors["double VJP by hand"] = tf.gradients(tf.gradients(y, x, u)[0], u, v + 0.0)[0]
+        y = tf_function(x, w)
+        u = tf.ones_like(y)
+        tensors = {
+            "symgrad": symgrad.Rop(y, x, v + 0.0),
+            "double VJP by hand": tf.gradients(tf.gradients(y, x, u)[0], u, v + 0.0)[0],
+        }
+        if not loop:  # it has no rule for lists
             tensors["ForwardAccumulator"] = _accumulator(tf_function, x, w, v + 0.0)
         import jax
 
@@ -177,18 +180,10 @@ def _rop(tf_function, jax_function, arrays, x0, *, unknown_batch=False, v1=False
     return build
 
 
-def _with_v1(make):
-    tf.disable_control_flow_v2()
-    try:
-        return make()
-    finally:
-        tf.enable_control_flow_v2()
-
-
 def _accumulator(tf_function, x, w, v):
     @tf.function(autograph=False)
     def derivative(x, v):
-        with tf.autodiff.ForwardAccumulator(x, v) as accumulator:
+        with tf2.autodiff.ForwardAccumulator(x, v) as accumulator:
             y = tf_function(x, w)
         return accumulator.jvp(y)
 
@@ -287,8 +282,7 @@ ROWS = {
     "Rop MLP": _rop(models.tf_mlp, models.jax_mlp, _MLP, models.point(32, 400)),
     "Rop MLP, unknown batch": _rop(models.tf_mlp, models.jax_mlp, _MLP, models.point(32, 400), unknown_batch=True),
     "Rop conv net": _rop(models.tf_conv, models.jax_conv, _CONV, models.point(8, 784)),
-    "Rop RNN, V2 loop": _rop(models.tf_rnn, models.jax_rnn, _RNN, _RNN_POINT),
-    "Rop RNN, V1 loop": _rop(models.tf_rnn, models.jax_rnn, _RNN, _RNN_POINT, v1=True),
+    "Rop RNN, V2 loop": _rop(models.tf_rnn, models.jax_rnn, _RNN, _RNN_POINT, loop=True),
     **{f"Jacobian MLP {n}x{m}": _mlp(n, m, h) for n, m, h in models.MLPS},
     "Jacobian conv logits by image": _jacobian(models.tf_conv, models.jax_conv, _CONV, models.point(1, 784)),
     "Jacobian conv logits by kernels": _by_kernels(),
