@@ -94,15 +94,20 @@ def commit():
 
 
 def alternate(candidates, seconds):
-    """Milliseconds of each candidate, quartiles; they take turns, so that a busy machine slows all of them."""
+    """Milliseconds of each candidate, quartiles; they take turns, so that a busy machine slows all of them.
+
+    Each round begins with another one: what ran before leaves its marks in the caches.
+    """
     taken = {name: [] for name in candidates}
     for call in candidates.values():
         call(), call()
+    order = list(candidates)
     end = time.perf_counter() + seconds * len(candidates)
     while time.perf_counter() < end or min(map(len, taken.values())) < 7:
-        for name, call in candidates.items():
+        order.append(order.pop(0))
+        for name in order:
             begin = time.perf_counter()
-            call()
+            candidates[name]()
             taken[name].append(1e3 * (time.perf_counter() - begin))
     return {name: [float(q) for q in np.quantile(t, [0.25, 0.5, 0.75])] for name, t in taken.items()}
 

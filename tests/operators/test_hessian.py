@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
-from cases import CASES
+from cases import CASES, v1_control_flow
 
 import symgrad
 from symgrad.errors import DisconnectedError, MissingRuleError, ShapeError
@@ -102,6 +102,17 @@ def test_unknown_shapes(session, size):
     assert h.shape.as_list() == [None, 2, None, 2]
     got = session.run(h, {x: [[1, 2], [3, 4]]})
     close(got.reshape(4, 4), np.diag([6, 12, 18, 24]), ROUNDING)
+
+
+def test_through_a_v1_loop(session, rng):
+    x = tf.constant(rng.standard_normal(3))
+    with v1_control_flow():
+        y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.sin(v) * x), [0, x])[1]
+    loss = tf.reduce_sum(tf.exp(y))
+    want = numeric_jacobian(symgrad.Lop(loss, x, 1.0), x, session=session)
+    got = session.run(symgrad.hessian(loss, x))
+    close(got, want)
+    close(got, got.T, ROUNDING)
 
 
 def test_hvp_is_the_hessian_times_the_vector(session, network, rng):

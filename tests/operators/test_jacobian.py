@@ -140,6 +140,15 @@ def test_through_v1_loops(session, rng, build, size, caplog):
     assert len(caplog.records) == (build is branch_in_a_loop)
 
 
+def test_columns_through_v1_loops(session, rng):
+    with v1_control_flow():
+        ys, xs = loop(rng)
+    session.run(tf.global_variables_initializer())
+    got = session.run(symgrad.jacobian(ys, xs, mode="columns"))
+    for g, w in zip(got, numeric_jacobian(ys, xs, session=session), strict=True):
+        close(g, w)
+
+
 def test_too_many_rows_through_what_does_not_vectorise_are_refused(session):
     x = tf.ones([100])
     with v1_control_flow():
