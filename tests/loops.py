@@ -257,3 +257,11 @@ def array_read_twice(x):
 def slices_in_loop(x):
     y = repeat(3, lambda i, a: [a * tf.gather(x, [0, 2, 2])], [x])[0]
     return y * tf.gather(y, [1, 1, 0])
+
+
+@loop(2)
+def loop_in_cond_in_loop(x):
+    def body(i, a):
+        return [tf.cond(i < 1, lambda: repeat(2, lambda j, b: [tf.sin(b) * x], [a])[0], lambda: a * x)]
+
+    return repeat(2, body, [x])[0]

@@ -15,6 +15,7 @@ from ._subject import Subject, seen_from, subjects
 
 ADVICE = {
     Cut.STOP_GRADIENT: "Remove it, or take it off this path",
+    Cut.NO_BACK_PROP: "Leave back_prop=False out; it does what tf.stop_gradient does",
     Cut.ZERO: "A step has no slope: use a smooth function, or a custom gradient (straight-through)",
     Cut.INTEGER: "Take the floating tensor before it, or a smooth one (softmax for argmax, sigmoid for a comparison)",
     Cut.NOT_DIFFERENTIABLE: "Give a rule with symgrad.rules.transpose, or compute it by other ops",

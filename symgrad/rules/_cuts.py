@@ -31,6 +31,7 @@ class Cut(enum.Enum):
     CUSTOM_NONE = "the custom gradient answers None for this input"
     CUSTOM_FAILS = "the custom gradient raises an error"
     STOPPED = "listed in stop_gradients"
+    NO_BACK_PROP = "the loop was built with back_prop=False"
     # There is no path that an op could cut.
     INTEGER_X = "x itself holds integers, booleans or strings"
     OTHER_GRAPH = "x belongs to another graph than ys"
@@ -97,6 +98,8 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
         return None  # what was pushed comes back as it was
     if not _tensors.is_differentiable(op.inputs[index]):
         return Cut.INTEGER
+    if _leaves_without_back_prop(op):
+        return Cut.NO_BACK_PROP
     if op.type == "StopGradient":
         return Cut.STOP_GRADIENT
     if op.type in _ZERO:
@@ -137,6 +140,12 @@ def _silent(op: tf.Operation, index: int) -> Cut | None:
         # In training these are not read, or are functions of x by which the gradient knows them.
         return Cut.ZERO if op.get_attr("is_training") else Cut.UNANSWERED
     return None
+
+
+def _leaves_without_back_prop(op: tf.Operation) -> bool:
+    """True for an Exit of a V1 loop that is said to be a constant to derivatives."""
+    context = op._get_control_flow_context() if op.type in ("Exit", "RefExit") else None
+    return context is not None and not context.back_prop
 
 
 def leads_on(op: tf.Operation, index: int) -> bool:

@@ -86,7 +86,7 @@ def _new_turn(driver: Push, context: Any) -> Turn:
         after = tf.raw_ops.NextIteration(data=token)
     merge._update_input(1, after)
     if outer:
-        outer.wait_for(leaving.op, always=context.outer_context is around)
+        outer.wait_for(leaving.op, always=False)  # no context tells of the backward pass of a branch
     return Turn(token, after.op, start.op, leaving.op)
 
 

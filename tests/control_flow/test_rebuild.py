@@ -46,21 +46,6 @@ def test_contexts_are_those_of_tensorflow(loop):
     assert rebuild(imported) == 0, "a second time there is nothing to do"
 
 
-@pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.name)
-def test_lop_of_a_bare_graph_is_tensorflows_of_the_original(loop):
-    graph = loop.build()
-    imported = bare(graph, "y")
-    with graph.as_default(), v1_control_flow(), tf.Session() as session:
-        y = graph.get_tensor_by_name("y:0")
-        want = session.run(tf.gradients(tf.sin(y), graph.get_tensor_by_name("x:0"))[0], {"x:0": loop.point})
-    with imported.as_default(), tf.Session() as session:
-        # Not Lop(y, x, cos(y)): constant folding in TensorFlow's optimiser takes growing_shape for a constant shape.
-        y = tf.sin(imported.get_tensor_by_name("y:0"))
-        lop = symgrad.Lop(y, imported.get_tensor_by_name("x:0"), tf.ones_like(y))
-        # The same kernels in another order: a few roundings of float64.
-        np.testing.assert_allclose(session.run(lop, {"x:0": loop.point}), want, rtol=1e-12, atol=1e-13)
-
-
 def test_nothing_to_do_where_tensorflow_made_the_contexts():
     graph = next(loop for loop in LOOPS if loop.name == "nested_cond_in_loop").build()
     with graph.as_default(), v1_control_flow():

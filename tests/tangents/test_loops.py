@@ -7,6 +7,7 @@ from cases import v1_control_flow
 from loops import LOOPS, repeat
 
 import symgrad
+from symgrad import errors
 
 # Central differences of step 1e-6 in float64 leave some 1e-10 of smooth functions of size one.
 STEP, TOLERANCE = 1e-6, 1e-7
@@ -38,7 +39,7 @@ def meta_graph_in_a_scope(loop):
 
 
 def bare(loop):
-    """The pruned GraphDef, without contexts."""
+    """The pruned GraphDef, without contexts; the gradient is that which TensorFlow built before."""
     graph = loop.build()
     add_gradient(graph)
     stored = tf.graph_util.extract_sub_graph(graph.as_graph_def(), ["y", "gradient"])
@@ -70,7 +71,10 @@ def test_first_and_second_order(loop, source, rng):
         }
         at = lambda point: dict(zip("ygrs", session.run([y, g, rop, score], {x: point})))  # noqa: E731
         along_v, along_w = (difference(at, loop.point, d) for d in (v, w))
-        got = session.run({"rop": rop, **second}, {x: loop.point})
+        first = {"rop": rop, "lop": symgrad.Lop(tf.reduce_sum(tf.sin(y)), x, 1.0), "gradient": g}
+        got = session.run({**first, **second}, {x: loop.point})
+    # The same kernels as TensorFlow's in another order: a few roundings of float64.
+    np.testing.assert_allclose(got["lop"], got["gradient"], rtol=1e-12, atol=1e-13)
     close(got["rop"], along_v["y"])
     close(got["hvp"], along_v["g"])
     close(got["forward"], along_w["r"])
@@ -139,6 +143,17 @@ def test_random_numbers_are_those_of_the_loop():
         y = repeat(5, lambda i, a: [tf.nn.dropout(a, rate=0.3) * tf.random.normal([3], dtype=tf.float64) + x], [x])[0]
         for _ in range(3):
             np.testing.assert_allclose(*session.run([y, symgrad.Rop(y, x, x)]), rtol=1e-12)
+
+
+def test_a_loop_without_back_prop_is_a_constant():
+    with tf.Graph().as_default(), v1_control_flow(), tf.Session() as session:
+        x = tf.constant([0.5, 1.0], tf.float64)
+        kept = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), (0, x), back_prop=False)[1]
+        for operator in (symgrad.Lop, symgrad.Rop):
+            with pytest.raises(errors.DisconnectedError, match=r"back_prop=False.*Exit"):
+                operator(kept, x, [1.0, 1.0])
+            got = session.run(operator(kept * x, x, [1.0, 2.0]))
+            np.testing.assert_allclose(got, [0.5**4, 2.0], rtol=1e-12)
 
 
 def test_several_ys_and_xs_with_one_upstream_of_a_loop():
