@@ -141,16 +141,17 @@ def test_birth_op_place_and_forward_op(row, stored):
     assert diagnosed(build, repaired=True, stored=stored) == []
 
 
+@pytest.mark.parametrize("stored", [False, True], ids=["live", "from a file"])
 @pytest.mark.parametrize("v2", [False, True], ids=["V1", "V2"])
 @pytest.mark.parametrize("row", LOOPS, ids=lambda row: row[0].__name__)
-def test_inside_of_control_flow(row, v2, control_flow_v2):
+def test_inside_of_control_flow(row, v2, stored, control_flow_v2):
     build, birth, op_type, index, forward, turn = row
     with control_flow_v2(v2):
-        (found,) = diagnosed(build, repaired=False)
+        (found,) = diagnosed(build, repaired=False, stored=stored)
         assert (found.cause, found.op_type, found.indices[0]) == (birth, op_type, index)
         assert forward is None or found.forward.split("/")[-1] == forward
         assert [t for _, t in found.turns] == ([] if turn is None else [turn])
-        assert diagnosed(build, repaired=True) == []
+        assert diagnosed(build, repaired=True, stored=stored) == []
 
 
 def run_nan(build, **options):
