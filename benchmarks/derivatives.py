@@ -96,16 +96,15 @@ def commit():
 def alternate(candidates, seconds):
     """Milliseconds of each candidate, quartiles; they take turns, so that a busy machine slows all of them.
 
-    Each round begins with another one: what ran before leaves its marks in the caches.
+    The order is another in each round: what ran before leaves its marks in the caches.
     """
     taken = {name: [] for name in candidates}
     for call in candidates.values():
         call(), call()
-    order = list(candidates)
+    names, rng = list(candidates), np.random.default_rng(0)
     end = time.perf_counter() + seconds * len(candidates)
     while time.perf_counter() < end or min(map(len, taken.values())) < 7:
-        order.append(order.pop(0))
-        for name in order:
+        for name in rng.permutation(names):
             begin = time.perf_counter()
             candidates[name]()
             taken[name].append(1e3 * (time.perf_counter() - begin))
