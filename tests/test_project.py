@@ -31,6 +31,10 @@ def test_import_loads_no_tensorflow():
     assert heavy_modules_after("import symgrad; dir(symgrad); symgrad.__version__; symgrad.errors") == []
 
 
+def test_the_graph_package_loads_no_tensorflow():
+    assert heavy_modules_after("import symgrad.graph") == []
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_command_line_answers_without_tensorflow(option):
     code = f"""

@@ -62,8 +62,8 @@ def build(
     """
     from ._query import neighbourhood
 
-    core, signatures = _core(source, tags)
     with collector_paused():
+        core, signatures = _core(source, tags)
         graph = from_core(core)
     graph.graph.update(source=source, signatures=signatures)
     if ys is None and xs is None:

@@ -88,7 +88,12 @@ def _interned(make: Callable[..., TensorSpec]) -> Callable[..., TensorSpec]:
 
 
 def _live_spec(dtype: Any, shape: Any) -> TensorSpec:
-    return dtype.base_dtype.name, None if shape.rank is None else tuple(shape.as_list())
+    return dtype.base_dtype.name, live_shape(shape)
+
+
+def live_shape(shape: Any) -> tuple[int | None, ...] | None:
+    """The sizes in a TensorShape, None for an unknown rank."""
+    return None if shape.rank is None else tuple(shape.as_list())
 
 
 class _Reader:
@@ -102,7 +107,7 @@ class _Reader:
         self._dtypes = {number: tf.as_dtype(number).name for number in _dtype_numbers(tf)}
         self._op_def = op_def_registry.get
         self._known: dict[TensorSpec, TensorSpec] = {}
-        self._definitions: dict[str, Any] = {}
+        self._definitions: dict[str, list[tuple[int, str, str, str]] | None] = {}
         self._used = np.zeros(len(wiring.names), np.int64)
         data = wiring.output >= 0
         np.maximum.at(self._used, wiring.source[data], wiring.output[data] + 1)
@@ -118,24 +123,25 @@ class _Reader:
         return tuple(self._known.setdefault(pair, pair) for pair in pairs)
 
     def _output_dtypes(self, node: Any) -> list[str] | None:
-        if node.op not in self._definitions:
-            definition = self._op_def(node.op)
-            self._definitions[node.op] = None if definition is None else list(definition.output_arg)
-        arguments = self._definitions[node.op]
+        kind = node.op
+        if kind not in self._definitions:
+            self._definitions[kind] = _output_arguments(self._op_def(kind))
+        arguments = self._definitions[kind]
         if arguments is None:
             return None
         result: list[str] = []
-        for argument in arguments:
-            if argument.type_list_attr:
-                types = node.attr[argument.type_list_attr].list.type if argument.type_list_attr in node.attr else ()
+        attrs = node.attr if arguments else {}
+        for number, type_attr, number_attr, list_attr in arguments:
+            if list_attr:
+                types = attrs[list_attr].list.type if list_attr in attrs else ()
                 result += [self._name(number) for number in types]
                 continue
-            number = argument.type
-            if argument.type_attr:
-                number = node.attr[argument.type_attr].type if argument.type_attr in node.attr else 0
-            repeat = 1
-            if argument.number_attr:
-                repeat = node.attr[argument.number_attr].i if argument.number_attr in node.attr else 1
+            if type_attr:
+                number = attrs[type_attr].type if type_attr in attrs else 0
+            if not number_attr:
+                result.append(self._name(number))
+                continue
+            repeat = attrs[number_attr].i if number_attr in attrs else 1
             result += [self._name(number)] * max(0, min(repeat, 65536))
         return result
 
@@ -155,6 +161,13 @@ class _Reader:
         if node.op == "Const" and "value" in attrs:
             return [shape_of(attrs["value"].tensor.tensor_shape)] * count
         return [None] * count
+
+
+def _output_arguments(definition: Any) -> list[tuple[int, str, str, str]] | None:
+    """Of each output of an OpDef: its dtype, or the attributes that tell dtype, number and dtypes."""
+    if definition is None:
+        return None
+    return [(arg.type, arg.type_attr, arg.number_attr, arg.type_list_attr) for arg in definition.output_arg]
 
 
 # Ops that say in an attribute what shapes they give.

@@ -1,7 +1,7 @@
 """`cost` and `critical_path`: operations, bytes and peak memory of a graph, forward against backward."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +66,11 @@ def cost(
     """
     sizes = {} if sizes is None else dict(sizes)
     _check_keys(graph, sizes)
+    held = dict(graph.graph.get("held", {}))  # what these sizes tell of lists is true for them alone
     with collector_paused():
-        return _cost(graph, sizes, fetches)
+        found = _cost(graph, sizes, fetches)
+    graph.graph["held"] = held
+    return found
 
 
 def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any) -> dict[str, Any]:
@@ -93,7 +96,7 @@ def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any) -
     peak = peak_of(part, schedule(part), known, runs=runs, inner=calls.peak)
     open_shapes = [name for name, row in made.items() if None in row and part.nodes[name]["type"] not in _TINY]
     return {
-        **_total(part, part),
+        **_total([node for _, node in part.nodes(data=True)]),
         **_totals(part),
         "peak": {"bytes": peak.bytes, "op": peak.op, "live": peak.live},
         "kept": _kept(part),
@@ -135,9 +138,9 @@ def _is_in(graph: "networkx.MultiDiGraph", key: str) -> bool:
 
 
 def _needed(graph: "networkx.MultiDiGraph", fetches: Any) -> "networkx.MultiDiGraph":
-    """A copy with only what the fetches need, control dependencies included."""
+    """A copy with only what the fetches need, control dependencies included; the graph itself if that is all."""
     if fetches is None:
-        return graph.copy()
+        return graph
     from ._query import node_names
 
     stack = node_names(graph, fetches)
@@ -187,8 +190,7 @@ def _lookup(graph: "networkx.MultiDiGraph") -> Callable[[Hashable, str], Any]:
     return attribute
 
 
-def _total(graph: "networkx.MultiDiGraph", names: Iterable[Any]) -> dict[str, int]:
-    nodes = [graph.nodes[name] for name in names]
+def _total(nodes: Collection[Mapping[str, Any]]) -> dict[str, int]:
     flops = sum(node["flops"] or 0 for node in nodes)
     return {"ops": len(nodes), "flops": flops, "bytes": sum(node["bytes"] for node in nodes if _is_made(node))}
 
@@ -204,14 +206,14 @@ def _totals(graph: "networkx.MultiDiGraph") -> dict[str, dict[str, dict[str, int
     root = forward_of(graph)
     groups: dict[str, dict[str, list[Any]]] = {key: defaultdict(list) for key in ("roles", "types", "forward", "back")}
     for name, node in graph.nodes(data=True):
-        groups["roles"][node["role"]].append(name)
-        groups["types"][node["type"]].append(name)
+        groups["roles"][node["role"]].append(node)
+        groups["types"][node["type"]].append(node)
         backward = node["role"] == "backward"
-        groups["back" if backward else "forward"][str(root[name]).partition("/")[0]].append(name)
-    roles, types = ({k: _total(graph, names) for k, names in groups[g].items()} for g in ("roles", "types"))
+        groups["back" if backward else "forward"][str(root[name]).partition("/")[0]].append(node)
+    roles, types = ({k: _total(nodes) for k, nodes in groups[g].items()} for g in ("roles", "types"))
     scopes = {}
     for scope in dict.fromkeys((*groups["forward"], *groups["back"])):
-        forward, back = (_total(graph, groups[key].get(scope, ())) for key in ("forward", "back"))
+        forward, back = (_total(groups[key].get(scope, ())) for key in ("forward", "back"))
         scopes[scope] = {
             "ops": forward["ops"] + back["ops"],
             "flops": forward["flops"],

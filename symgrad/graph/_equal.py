@@ -3,7 +3,6 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from .._tf import is_stateful
 from ._attributes import all_nodes
 from ._schedule import schedule
 
@@ -56,6 +55,8 @@ def _is_own(node: dict[str, Any], exact: bool) -> bool:
         return True
     if kind in _READS or (not exact and kind.startswith(_WRITES)):
         return False
+    from .._tf import is_stateful
+
     return is_stateful(kind) or "Random" in kind or kind == "TruncatedNormal"
 
 

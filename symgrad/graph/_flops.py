@@ -10,6 +10,8 @@ from functools import partial
 from math import isqrt, prod
 from typing import Any
 
+from ._query import data_inputs
+
 Shape = tuple[int, ...]
 
 
@@ -288,15 +290,11 @@ def of_graph(
     found = dict(known)
     without: dict[str, int] = {}
     unknown = []
-    for name, node in graph.nodes(data=True):
+    for name, inputs in data_inputs(graph).items():
         if name in known:
             continue
-        inputs = sorted(
-            (edge["input"], outputs[source], edge["output"])
-            for source, _, edge in graph.in_edges(name, data=True)
-            if edge["kind"] == "data"
-        )
-        shapes = [specs[index][1] if index < len(specs) else None for _, specs, index in inputs]
+        node = graph.nodes[name]
+        shapes = [outputs[a][k][1] if k < len(outputs[a]) else None for _, a, k in inputs]
         operands = Operands(shapes, [shape for _, shape in outputs[name]], partial(attribute, name))
         try:
             count = flops(node["type"], operands)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._attributes import all_nodes
+from ._collector import collector_paused
 from ._equal import value_numbers, without_counters
 from ._overrides import noted_overrides
 from ._summary import trained_variables
@@ -50,7 +51,8 @@ def lint(graph: "networkx.MultiDiGraph") -> list[Finding]:
       >>> [finding["kind"] for finding in symgrad.graph.lint(symgrad.graph.build(g))]
       ['duplicate-gradients']
     """
-    return [finding for rule in _RULES for finding in rule(graph)]
+    with collector_paused():
+        return [finding for rule in _RULES for finding in rule(graph)]
 
 
 def _finding(kind: str, message: str, ops: list[str]) -> Finding:

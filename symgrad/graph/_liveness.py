@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._flops import PER_ELEMENT
+from ._query import data_inputs
 
 if TYPE_CHECKING:
     import networkx
@@ -57,7 +58,8 @@ class _Run:
     """The memory while the ops run one after the other."""
 
     def __init__(self, graph: "networkx.MultiDiGraph", sizes: dict, runs: dict):
-        self.graph, self.sizes, self.runs = graph, sizes, runs
+        self.nodes, self.sizes, self.runs = dict(graph.nodes(data=True)), sizes, runs
+        self.inputs = data_inputs(graph)
         self.buffer: dict[tuple[Any, int], _Buffer] = {}
         self.holder: dict[tuple[Any, int], Any] = {}
         self.contents: dict[Any, list[_Buffer]] = defaultdict(list)
@@ -65,9 +67,9 @@ class _Run:
         self.clock = self.now = self.peak_clock = 0
         self.peak = Peak()
         self.consumers: dict[tuple[Any, int], int] = defaultdict(int)
-        for a, _, edge in graph.edges(data=True):
-            if edge["kind"] == "data":
-                self.consumers[a, edge["output"]] += 1
+        for inputs in self.inputs.values():
+            for _, source, index in inputs:
+                self.consumers[source, index] += 1
 
     def new(self, name: str, size: int, kept: bool = False) -> _Buffer:
         buffer = _Buffer(name, size, kept=kept, born=self.clock)
@@ -82,16 +84,11 @@ class _Run:
             buffer.died = self.clock
             self.now -= buffer.bytes
 
-    def inputs(self, name: Any) -> list[tuple[int, tuple[Any, int]]]:
-        edges = self.graph.in_edges(name, data=True)
-        return sorted(
-            ((e["input"], (a, e["output"])) for a, _, e in edges if e["kind"] == "data"), key=lambda row: row[0]
-        )
-
     def step(self, name: Any, inner: int) -> None:
         """Run one op: make its outputs, look at the peak, let go of what nobody needs any more."""
         self.clock += 1
-        taken = [(tensor, self.buffer[tensor]) for _, tensor in self.inputs(name) if tensor in self.buffer]
+        tensors = [(source, index) for _, source, index in self.inputs[name]]
+        taken = [(tensor, self.buffer[tensor]) for tensor in tensors if tensor in self.buffer]
         made = []
         for index, size in enumerate(self.sizes[name]):
             buffer = self.output(name, index, size, taken)
@@ -108,7 +105,7 @@ class _Run:
                 self.release(buffer, 0)
 
     def output(self, name: Any, index: int, size: int, taken: list) -> _Buffer:
-        node = self.graph.nodes[name]
+        node = self.nodes[name]
         kind = node["type"]
         if node["role"] == "variable" or kind in _KEPT:
             return self.new(f"{name}:{index}", size, kept=True)
@@ -135,12 +132,12 @@ class _Run:
         return self.peak
 
     def _dtype(self, tensor: tuple[Any, int]) -> str:
-        return self.graph.nodes[tensor[0]]["outputs"][tensor[1]][0]
+        return self.nodes[tensor[0]]["outputs"][tensor[1]][0]
 
     def store(self, name: Any) -> None:
         """Follow the handles of stacks and arrays, and keep what is put into them for every turn of the loop."""
-        node = self.graph.nodes[name]
-        inputs = dict(self.inputs(name))
+        node = self.nodes[name]
+        inputs = {slot: (source, index) for slot, source, index in self.inputs[name]}
         if node["type"] in _CONTAINERS:
             self.holder[name, 0] = name
         elif 0 in inputs and inputs[0] in self.holder and node["type"] in ALIASES:
@@ -185,13 +182,13 @@ def peak_of(
     last = {name: i for i, name in enumerate(order)}
     frame_end: dict[str, int] = {}
     for i, name in enumerate(order):
-        if graph.nodes[name]["frame"] is not None:
-            frame_end[graph.nodes[name]["frame"]] = i
+        if run.nodes[name]["frame"] is not None:
+            frame_end[run.nodes[name]["frame"]] = i
     held: dict[int, list[_Buffer]] = defaultdict(list)
-    ends = _container_ends(graph, order, last, frame_end)
+    ends = _container_ends(run, order, last, frame_end)
     for i, name in enumerate(order):
         run.step(name, inner.get(name, 0))
-        node = graph.nodes[name]
+        node = run.nodes[name]
         if node["type"] in ("Enter", "RefEnter") and (name, 0) in run.buffer:  # every turn reads it again
             buffer = run.buffer[name, 0]
             buffer.uses += 1
@@ -204,13 +201,13 @@ def peak_of(
     return run.result()
 
 
-def _container_ends(graph: Any, order: list, last: dict, frame_end: dict) -> dict[int, list[Any]]:
+def _container_ends(run: _Run, order: list, last: dict, frame_end: dict) -> dict[int, list[Any]]:
     """Position after which nothing uses a stack or array any more, to those that end there."""
     root: dict[Any, Any] = {}
     end: dict[Any, int] = {}
     for name in order:
-        node = graph.nodes[name]
-        handles = {root[a] for a, _, e in graph.in_edges(name, data=True) if e["input"] == 0 and a in root}
+        node = run.nodes[name]
+        handles = {root[a] for slot, a, _ in run.inputs[name] if slot == 0 and a in root}
         if node["type"] in _CONTAINERS:
             root[name] = name
             handles.add(name)

@@ -1,6 +1,7 @@
 """Questions to a built graph: what lies between, what is in it, which gradients belong to an op."""
 
 from collections.abc import Hashable, Iterable
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphMismatchError
@@ -78,6 +79,18 @@ def _reach(graph: "networkx.MultiDiGraph", starts: Iterable[str], *, forwards: b
                 seen.add(other)
                 stack.append(other)
     return seen
+
+
+def data_inputs(graph: "networkx.MultiDiGraph") -> dict[Any, list[tuple[int, Any, int]]]:
+    """Name of each op to its data inputs in order: the slot, the op that gives it, and which of that op's outputs."""
+    found: dict[Any, list[tuple[int, Any, int]]] = {name: [] for name in graph}
+    for source, target, edge in graph.edges(data=True):
+        if edge["kind"] == "data":
+            found[target].append((edge["input"], source, edge["output"]))
+    for rows in found.values():
+        if len(rows) > 1:
+            rows.sort(key=itemgetter(0))
+    return found
 
 
 def node_names(graph: "networkx.MultiDiGraph", things: Any) -> list[str]:

@@ -18,18 +18,19 @@ def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
     Linear but for the logarithm of a heap. The back edges of V1 loops are left out, and what leaves a loop waits until
     one turn of all its body is done.
     """
+    nodes = dict(graph.nodes(data=True))
     names = _by_priority(graph)
     position = {name: i for i, name in enumerate(names)}
     waiting = dict.fromkeys(graph, 0)
     followers: dict[Any, list[Any]] = defaultdict(list)
     ends: dict[str, list[Any]] = defaultdict(list)
-    for name, node in graph.nodes(data=True):
+    for name, node in nodes.items():
         if node["type"] in _LEAVE and node["frame"] is not None:
             waiting[name] += 1
             ends[node["frame"]].append(name)
     open_turns = _turns(graph)
     for a, b in graph.edges():
-        if graph.nodes[a]["type"] not in _BACK:
+        if nodes[a]["type"] not in _BACK:
             followers[a].append(b)
             waiting[b] += 1
     for frame in set(ends) - set(open_turns):  # a loop that was cut out of its graph has no back edge to wait for
@@ -49,7 +50,7 @@ def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
         order.append(name)
         for other in followers[name]:
             done(other)
-        node = graph.nodes[name]
+        node = nodes[name]
         if node["type"] in _BACK and node["frame"] in open_turns:
             open_turns[node["frame"]] -= 1
             if not open_turns[node["frame"]]:

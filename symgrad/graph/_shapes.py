@@ -28,9 +28,10 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
     """
     outputs = dict(graph.nodes(data="outputs"))
     given = {name: sizes[name] for name in sizes if name in graph and graph.nodes[name]["type"] in _PLACEHOLDERS}
-    if "batch" not in sizes and not given and all(_is_known(specs) for specs in outputs.values()):
-        return outputs
-    graph_def = _graph_def(graph.graph.get("source"))
+    source = graph.graph.get("source")
+    if "batch" not in sizes and not given and (_is_live(source) or all(map(_is_known, outputs.values()))):
+        return outputs  # TensorFlow has inferred the shapes of a live graph already
+    graph_def = _graph_def(source)
     if graph_def is not None and "library" in graph.graph:
         add_functions(graph_def, graph_def.node, find=graph.graph["library"])
     if graph_def is None:
@@ -63,6 +64,12 @@ def _with_functions(graph_def: Any, outputs: dict, batch: int | None) -> dict[An
     except ValueError:  # one of them gives something else, of which nothing is known then
         return outputs
     return {name: _merge(specs, inferred.get(name, ())) for name, specs in outputs.items()}
+
+
+def _is_live(source: Any) -> bool:
+    import tensorflow.compat.v1 as tf
+
+    return isinstance(source, tf.Graph)
 
 
 def _is_known(specs: tuple[TensorSpec, ...]) -> bool:
@@ -138,12 +145,14 @@ def _check(name: str, shape: Any, dims: list[int]) -> None:
 def _infer(graph_def: Any) -> dict[str, list[tuple[int | None, ...] | None]]:
     import tensorflow.compat.v1 as tf
 
+    from ._core import live_shape
+
+    for node in graph_def.node:  # places say nothing of shapes, and TensorFlow is slow at ops that have none
+        node.ClearField("device")
+        node.attr["_class"].list.Clear()
     with tf.Graph().as_default() as scratch:
         tf.import_graph_def(graph_def, name="")
-    return {
-        op.name: [None if t.shape.rank is None else tuple(t.shape.as_list()) for t in op.outputs]
-        for op in scratch.get_operations()
-    }
+    return {op.name: [live_shape(tensor.shape) for tensor in op.outputs] for op in scratch.get_operations()}
 
 
 def _merge(specs: tuple[TensorSpec, ...], inferred: Any) -> tuple[TensorSpec, ...]:
