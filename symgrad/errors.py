@@ -6,6 +6,7 @@ TensorFlow keeps catching what it caught.
 
 __all__ = [
     "ControlFlowError",
+    "DeviceError",
     "DisconnectedError",
     "DtypeError",
     "GraphMismatchError",
@@ -48,6 +49,10 @@ class NotLinearError(SymgradError, ValueError):
 
 class ControlFlowError(SymgradError, NotImplementedError):
     """Control flow that the chosen method cannot pass; the message names the loop and the way out."""
+
+
+class DeviceError(SymgradError, RuntimeError):
+    """A device or a task of a cluster does not exist, did not start or stopped; the message names it."""
 
 
 class OptimizerError(SymgradError, ValueError):
