@@ -2,23 +2,27 @@
 
 import json as _json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._tables import console_for_tables, table
+from ._tables import console_for_tables, plain, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def diff(
     a: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
     b: Annotated[Path, typer.Argument(help="Another one.")],
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")] = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if the graphs differ.")] = False,
 ) -> None:
     """List the ops that were added, removed, changed or rewired between two models, and scopes that were renamed."""
     from .. import graph
 
-    found = graph.diff(graph.build(a), graph.build(b))
+    found = graph.diff(graph.build(a, tags=tags), graph.build(b, tags=tags))
     if json:
         typer.echo(_json.dumps({"a": str(a), "b": str(b), **found}, indent=2, ensure_ascii=True))
     else:
@@ -29,6 +33,15 @@ def diff(
 
 def _print(found: dict[str, Any]) -> None:
     console = console_for_tables()
+    _print_difference(console, found)
+    for inner in found["functions"]:
+        way = plain(" > ".join(inner["within"]))
+        console.print(f"\nWithin {way}: {plain(inner.get('error', ''))}", style="bold", soft_wrap=True)
+        if "error" not in inner:
+            _print_difference(console, {**inner, "equal": False})
+
+
+def _print_difference(console: "Console", found: dict[str, Any]) -> None:
     if found["equal"]:
         console.print(f"no difference: {found['same']:,} ops" + (", scopes renamed" if found["renamed"] else ""))
     else:

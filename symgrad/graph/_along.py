@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ._query import between, node_names
+from ._query import between, node_names, part
 
 if TYPE_CHECKING:
     import networkx
@@ -28,7 +28,7 @@ def along(graph: "networkx.MultiDiGraph", xs: Any, ys: Any) -> "networkx.MultiDi
     entry = forward & set(node_names(graph, xs))
     first = entry | {after for name in entry for after in graph.successors(name) if after in forward}
     ends = {name for name in inside if _root(graph, name) in first and not graph.nodes[name].get("dead")}
-    return graph.subgraph(forward | _leading_to(graph, ends, inside)).copy()
+    return part(graph, forward | _leading_to(graph, ends, inside))
 
 
 def _root(graph: "networkx.MultiDiGraph", name: str) -> str | None:

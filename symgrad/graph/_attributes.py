@@ -31,65 +31,74 @@ def attributes(graph: "networkx.MultiDiGraph", name: str) -> dict[str, Any]:
       >>> symgrad.graph.attributes(symgrad.graph.build(g), "c")["value"]
       array([1, 2], dtype=int32)
     """
-    node_def = node_def_of(graph.graph.get("source"), name)
+    node_def = node_def_of(graph, name)
     return {key: value(node_def.attr[key]) for key in sorted(node_def.attr)}
 
 
-def node_def_of(source: Any, name: str) -> Any:
-    """The NodeDef of an op of the source of a built graph."""
+def node_def_of(graph: "networkx.MultiDiGraph", name: str) -> Any:
+    """The NodeDef of an op of a built graph, from its source."""
     import tensorflow.compat.v1 as tf
 
+    source = graph.graph.get("source")
     if isinstance(source, tf.Graph):
         return source.get_operation_by_name(name).node_def
-    if isinstance(source, tf.MetaGraphDef):
-        source = source.graph_def
-    if isinstance(source, tf.GraphDef):
-        found = next((node for node in source.node if node.name == name), None)
-    elif isinstance(source, bytes):
-        found = _nodes_of(source, 0, 0).get(name)
-    elif isinstance(source, (str, os.PathLike)):
-        found = _nodes_of(os.fspath(source), *_stamp(source)).get(name)
+    if isinstance(source, (str, bytes, os.PathLike)):
+        found = _file(graph)[1].get(name)
     else:
-        raise LookupError(f"the graph has no source to look {name!r} up in; only graphs from symgrad.graph.build have")
+        found = next((node for node in all_nodes(graph) if node.name == name), None)
     if found is None:
         raise LookupError(f"the source of the graph has no op named {name!r}")
     return found
 
 
-def _stamp(path: str | os.PathLike) -> tuple[int, int]:
-    """What changes when a file does, so that a file is read once and not once an op."""
-    found = os.stat(path)
-    return found.st_mtime_ns, found.st_size
-
-
-def all_nodes(source: Any) -> Iterable[Any]:
+def all_nodes(graph: "networkx.MultiDiGraph") -> Iterable[Any]:
     """Every NodeDef of the source of a built graph.
 
     Raises:
       LookupError: there is none. OSError, ValueError: the file has gone or is damaged by now.
     """
-    if source is None:
-        raise LookupError("a graph that symgrad.graph.build did not make has no source to look ops up in")
     import tensorflow.compat.v1 as tf
 
+    source = graph.graph.get("source")
     if isinstance(source, tf.Graph):
         return (op.node_def for op in source.get_operations())
+    found = graph_def_of(graph)
+    if found is None:
+        raise LookupError("the graph has no source to look ops up in; only graphs from symgrad.graph.build have")
+    return found.node
+
+
+def graph_def_of(graph: "networkx.MultiDiGraph") -> Any:
+    """The GraphDef that a graph was built from, not to be changed; None for a live graph and for no source."""
+    import tensorflow.compat.v1 as tf
+
+    source = graph.graph.get("source")
+    if isinstance(source, (str, bytes, os.PathLike)):
+        return _file(graph)[0]
     if isinstance(source, tf.MetaGraphDef):
-        return source.graph_def.node
-    if isinstance(source, tf.GraphDef):
-        return source.node
+        return source.graph_def
+    return source if isinstance(source, tf.GraphDef) else None
+
+
+def _file(graph: "networkx.MultiDiGraph") -> tuple[Any, dict[str, Any]]:
+    source, tags = graph.graph["source"], graph.graph.get("tags")
+    tags = tuple(tags) if isinstance(tags, list) else tags
     if isinstance(source, bytes):
-        return _nodes_of(source, 0, 0).values()
-    if isinstance(source, (str, os.PathLike)):
-        return _nodes_of(os.fspath(source), *_stamp(source)).values()
-    raise LookupError("the graph has no source to look ops up in; only graphs from symgrad.graph.build have")
+        return _read(source, tags, 0, 0)
+    inner = os.path.join(source, "saved_model.pb")  # a directory does not change with what is in its files
+    stamp = os.stat(inner if os.path.exists(inner) else source)
+    return _read(os.fspath(source), tags, stamp.st_mtime_ns, stamp.st_size)
 
 
 @lru_cache(maxsize=2)
-def _nodes_of(source: str | bytes, modified: int, size: int) -> dict[str, Any]:
+def _read(
+    source: str | bytes, tags: str | tuple[str, ...] | None, modified: int, size: int
+) -> tuple[Any, dict[str, Any]]:
+    """The GraphDef of a file and its nodes by name; a file is read again when it has changed."""
     from .._files import read_graph_def
 
-    return {node.name: node for node in read_graph_def(source).node}
+    graph_def = read_graph_def(source, tags=list(tags) if isinstance(tags, tuple) else tags)
+    return graph_def, {node.name: node for node in graph_def.node}
 
 
 def value(attr: Any) -> Any:

@@ -65,7 +65,7 @@ def build(
     with collector_paused():
         core, signatures = _core(source, tags)
         graph = from_core(core)
-    graph.graph.update(source=source, signatures=signatures)
+    graph.graph.update(source=source, tags=tags, signatures=signatures)
     if ys is None and xs is None:
         return graph
     return neighbourhood(graph, ys, xs)

@@ -141,7 +141,7 @@ def _needed(graph: "networkx.MultiDiGraph", fetches: Any) -> "networkx.MultiDiGr
     """A copy with only what the fetches need, control dependencies included; the graph itself if that is all."""
     if fetches is None:
         return graph
-    from ._query import node_names
+    from ._query import node_names, part
 
     stack = node_names(graph, fetches)
     kept = set(stack)
@@ -150,7 +150,7 @@ def _needed(graph: "networkx.MultiDiGraph", fetches: Any) -> "networkx.MultiDiGr
             if source not in kept:
                 kept.add(source)
                 stack.append(source)
-    return graph.subgraph(kept).copy()
+    return part(graph, kept)
 
 
 def _bytes(spec: tuple[str, tuple | None]) -> int | None:
@@ -184,7 +184,7 @@ def _lookup(graph: "networkx.MultiDiGraph") -> Callable[[Hashable, str], Any]:
         if isinstance(source, tf.Graph):
             return value(source.get_operation_by_name(str(name)).node_def.attr[key])
         if not table:
-            table.update({node.name: node for node in all_nodes(source)})
+            table.update({node.name: node for node in all_nodes(graph)})
         return value(table[name].attr[key])
 
     return attribute

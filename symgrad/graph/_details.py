@@ -30,7 +30,7 @@ def attribute_lines(graph: "networkx.MultiDiGraph") -> dict[str, tuple[str, ...]
 
 def _nodes(graph: "networkx.MultiDiGraph") -> Any:
     try:
-        return all_nodes(graph.graph.get("source"))
+        return all_nodes(graph)
     except (LookupError, OSError, ValueError):  # made by hand; or the file has gone or changed since
         return ()
 

@@ -1,9 +1,14 @@
 """`diff`: what one graph has that another has not."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..errors import GraphMismatchError, LoadError
 from ._attributes import all_nodes, value
+from ._collector import collector_paused
+from ._functions import bodies, called_functions
+from ._library import digests
 from ._match import match
 
 if TYPE_CHECKING:
@@ -32,6 +37,9 @@ def diff(a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph") -> dict[str, An
       * `rewired`: `name`, `now`, and the inputs `before` and `after`, in names of a where both have the op.
       * `renamed`: scope `before` and `after`, and the number of `ops` in it.
       * `types`, `roles`: for each op type and each role the numbers of ops `added` and `removed`.
+      * `functions`: for each two functions that the same op calls, and that differ, `within`: the ops and attributes
+        that lead there as in `walk`, with names of a; `now`: the name of the last op in b; and all of the above for
+        the two, or `error`, why one cannot be read. Two functions are compared once, however many ops call them.
 
     Example:
       >>> import symgrad
@@ -44,7 +52,17 @@ def diff(a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph") -> dict[str, An
       >>> symgrad.graph.diff(before, symgrad.graph.build(g))["added"]
       ['z']
     """
-    pairs, renames = match(a, b)
+    with collector_paused():
+        found, pairs = _difference(a, b, {})
+        inner = list(_inside(a, b, pairs))
+    return {**found, "equal": found["equal"] and not inner, "functions": inner}
+
+
+def _difference(
+    a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph", known: dict[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The difference without that of functions, and which op of a is which of b; some are `known` to be the same."""
+    pairs, renames = match(a, b, known)
     back = {new: old for old, new in pairs.items()}
     removed = [name for name in a if name not in pairs]
     added = [name for name in b if name not in back]
@@ -52,14 +70,16 @@ def diff(a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph") -> dict[str, An
     changed: list[dict[str, Any]] = []
     rewired: list[dict[str, Any]] = []
     for old, new in pairs.items():
-        what = _changes(a.nodes[old], b.nodes[new]) | _attribute_changes(before.get(old), after.get(new))
+        what = _changes(a.nodes[old], b.nodes[new])
+        if old not in known:  # what goes into a function has no attributes of its own
+            what |= _attribute_changes(before.get(old), after.get(new))
         if what:
             changed.append({"name": old, "now": new, "what": what})
         inputs = _inputs(a, old, {}), _inputs(b, new, back)
         if inputs[0] != inputs[1]:
             rewired.append({"name": old, "now": new, "before": inputs[0], "after": inputs[1]})
     differing = {row["name"] for row in (*changed, *rewired)}
-    return {
+    found = {
         "same": len(pairs) - len(differing),
         "equal": not (added or removed or differing),
         "added": added,
@@ -70,11 +90,56 @@ def diff(a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph") -> dict[str, An
         "types": _counts("type", (a, removed), (b, added)),
         "roles": _counts("role", (a, removed), (b, added)),
     }
+    return found, pairs
+
+
+def _inside(a: Any, b: Any, pairs: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Differences between the functions that an op calls in both graphs, and between those that ops of these call."""
+    stack: list[tuple[tuple[str, ...], Any, Any, dict[str, str]]] = [((), a, b, pairs)]
+    seen: set[tuple[str, str]] = set()
+    while stack:
+        way, a, b, pairs = stack.pop()
+        for old, new, keys in _calls_that_differ(a, b, pairs, seen):
+            try:
+                inner = bodies(a, old), bodies(b, new)
+            except (LoadError, GraphMismatchError) as error:
+                yield {"within": [*way, old], "now": new, "error": str(error)}
+                continue
+            for key in keys:
+                first, second = inner[0][key], inner[1][key]
+                found, matched = _difference(first, second, _arguments(first, second))
+                stack.append(((*way, old, key), first, second, matched))
+                if not found.pop("equal"):
+                    yield {"within": [*way, old, key], "now": new, **found}
+
+
+def _calls_that_differ(
+    a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph", pairs: dict[str, str], seen: set[tuple[str, str]]
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Ops that call functions which do something else, with the attributes that hold them; each two functions once."""
+    before, after = _node_defs(a), _node_defs(b)
+    digest_a, digest_b = digests(a), digests(b)
+    for old, new in pairs.items():
+        called, now = called_functions(before.get(old)), called_functions(after.get(new))
+        keys = []
+        for key in called:
+            names = called[key], now.get(key, called[key])
+            if key in now and names not in seen and digest_a(names[0]) != digest_b(names[1]):
+                seen.add(names)
+                keys.append(key)
+        if keys:
+            yield old, new, keys
+
+
+def _arguments(a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph") -> dict[str, str]:
+    """The arguments of two functions, which have the same place and any name."""
+    inputs = a.graph["inputs"], b.graph["inputs"]
+    return dict(zip(*inputs)) if len(inputs[0]) == len(inputs[1]) else {}
 
 
 def _node_defs(graph: "networkx.MultiDiGraph") -> dict[str, Any]:
     try:
-        return {node.name: node for node in all_nodes(graph.graph.get("source"))}
+        return {node.name: node for node in all_nodes(graph)}
     except LookupError:
         return {}
 
@@ -113,7 +178,7 @@ def _attribute_changes(old: Any, new: Any) -> dict[str, list]:
 
 
 def _value(node: Any, key: str) -> Any:
-    """A value to compare and to print; of a function nothing but that there is one, as its name has a number in it."""
+    """A value to compare and to print; what is in a function is compared elsewhere, and its name has a number in it."""
     from .._tf import op_def_registry
 
     if key in node.attr:
@@ -124,6 +189,8 @@ def _value(node: Any, key: str) -> Any:
         if declared is None or not declared.HasField("default_value"):
             return None
         attr = declared.default_value
+    if key in _NOTED:  # the numbers of gradient functions count up within a process
+        return attr.s.decode("utf-8", "replace").rstrip("0123456789").rstrip("-")
     kind = attr.WhichOneof("value")
     if kind == "func" or (kind == "list" and attr.list.func):
         return "a function"

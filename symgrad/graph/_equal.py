@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ._attributes import all_nodes
+from ._library import attribute_key, digests
 from ._schedule import schedule
 
 if TYPE_CHECKING:
@@ -62,18 +63,10 @@ def _is_own(node: dict[str, Any], exact: bool) -> bool:
 
 def _attributes(graph: "networkx.MultiDiGraph", exact: bool) -> dict[Any, Any]:
     try:
-        nodes = all_nodes(graph.graph.get("source"))
+        nodes = all_nodes(graph)
     except LookupError:
         return {}
-    found = {}
-    for node in nodes:
-        if node.name not in graph or (node.op == "Const" and not exact):
-            continue
-        row = []
-        for key in sorted(node.attr):
-            attr = node.attr[key]
-            if not key.startswith("_") or key == "_gradient_op_type":
-                shown = without_counters(attr.func.name) if attr.HasField("func") else attr.SerializeToString()
-                row.append((key, shown))
-        found[node.name] = tuple(row)
-    return found
+    digest = digests(graph)
+    return {
+        node.name: attribute_key(node, digest) for node in nodes if node.name in graph and (exact or node.op != "Const")
+    }

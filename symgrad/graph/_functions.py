@@ -86,6 +86,33 @@ def walk(graph: "networkx.MultiDiGraph") -> "Iterator[tuple[tuple[str, ...], net
             stack.extend(reversed(inner))
 
 
+def functions(graph: "networkx.MultiDiGraph") -> "Iterator[tuple[tuple[str, ...], networkx.MultiDiGraph | Exception]]":
+    """Each function that the ops of a graph call, themselves or by others, once.
+
+    Yields:
+      (way, graph) as in `walk`; the error in the place of a function that cannot be read.
+    """
+    stack: list[tuple[tuple[str, ...], Any]] = [((), graph)]
+    seen: set[str] = set()
+    while stack and graph.graph.get("source") is not None:
+        way, at = stack.pop()
+        for op in calling(at):
+            names = _called(at, op)
+            if seen.issuperset(names.values()):
+                continue
+            try:
+                inner = bodies(at, op)
+            except (LoadError, GraphMismatchError) as error:
+                seen.update(names.values())
+                yield (*way, str(op)), error
+                continue
+            for key, body in inner.items():
+                if names[key] not in seen:
+                    seen.add(names[key])
+                    stack.append(((*way, str(op), key), body))
+                    yield stack[-1]
+
+
 # Ops that call a function, by the attributes that hold it; others are found by looking at every op's attributes.
 CALLING = frozenset(
     {
@@ -102,8 +129,13 @@ def calling(graph: "networkx.MultiDiGraph") -> list[Any]:
 
 def _called(graph: "networkx.MultiDiGraph", name: str) -> dict[str, str]:
     """Attribute to function name."""
-    called = {}
-    attributes = node_def_of(graph.graph.get("source"), name).attr
+    return called_functions(node_def_of(graph, name))
+
+
+def called_functions(node_def: Any) -> dict[str, str]:
+    """Attribute to function name, empty for None."""
+    called: dict[str, str] = {}
+    attributes = node_def.attr if node_def is not None else {}
     for key in sorted(attributes):
         attr = attributes[key]
         if attr.HasField("func"):
@@ -134,7 +166,7 @@ def _held(graph: "networkx.MultiDiGraph", name: str) -> list[tuple | None]:
 def _held_shape(graph: "networkx.MultiDiGraph", name: str, output: int) -> tuple | None:
     """The graph says it of its variables, the calling op of the arguments, and `cost` of what loops give."""
     if graph.nodes[name]["type"] == "VarHandleOp":
-        return value(node_def_of(graph.graph.get("source"), name).attr["shape"])
+        return value(node_def_of(graph, name).attr["shape"])
     return graph.graph.get("held", {}).get((name, output))
 
 

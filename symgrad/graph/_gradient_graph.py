@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ._build import build
-from ._query import between, node_names
+from ._query import between, node_names, part
 
 if TYPE_CHECKING:
     import networkx
@@ -45,9 +45,9 @@ def gradient_graph(ys: Any, xs: Any, grad_ys: Any = None) -> "networkx.MultiDiGr
     ends = node_names(graph, ys), node_names(graph, xs)
     way = set(between(graph, ends[1], ends[0])) | set(ends[0]) | set(ends[1])
     new = {name for name in graph if name not in before and graph.nodes[name]["role"] == "backward"}
-    part = build(live, ys=ends[0], xs=ends[1])
-    reads = {name for name in part if graph.nodes[name]["role"] != "backward"}
-    result = graph.subgraph(way | new | reads).copy()
+    near = build(live, ys=ends[0], xs=ends[1])
+    reads = {name for name in near if graph.nodes[name]["role"] != "backward"}
+    result = part(graph, way | new | reads)
     result.graph["gradients"] = [None if gradient is None else _name(gradient) for gradient in made]
     return result
 

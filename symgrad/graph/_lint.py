@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._attributes import all_nodes
 from ._collector import collector_paused
 from ._equal import value_numbers, without_counters
+from ._functions import functions
 from ._overrides import noted_overrides
 from ._summary import trained_variables
 
@@ -28,7 +29,8 @@ def lint(graph: "networkx.MultiDiGraph") -> list[Finding]:
 
     Returns:
       A list of dicts of plain values, empty where nothing is found. Each has `kind`, `message`, a sentence that says
-      what is there and what to do, and `ops`, the names it is about. The kinds:
+      what is there and what to do, `ops`, the names it is about, and `within`: the ops and attributes that lead to the
+      function they are in, as in `walk`, empty for the graph itself. The kinds:
 
       * `"override-unmatched"`: a key of a `gradient_override_map` that matches no op. TensorFlow says nothing about a
         key of the wrong case, and uses the usual gradient. Only known of live graphs, of maps that are in force now or
@@ -40,6 +42,9 @@ def lint(graph: "networkx.MultiDiGraph") -> list[Finding]:
       * `"duplicate-gradients"`: the same gradients of the same ys and xs, built twice.
       * `"growing"`: the same computation five times or more, numbered in series: a graph that is built anew with each
         call, as by ops that are made within a training loop.
+      * `"unread-function"`: an op calls a function that cannot be read, and that nothing is said about.
+
+    Each function is looked at once, however many ops call it; variables, which belong to the graph, are not.
 
     Example:
       >>> import symgrad
@@ -52,11 +57,21 @@ def lint(graph: "networkx.MultiDiGraph") -> list[Finding]:
       ['duplicate-gradients']
     """
     with collector_paused():
-        return [finding for rule in _RULES for finding in rule(graph)]
+        return [*(finding for rule in _RULES for finding in rule(graph)), *_in_functions(graph)]
 
 
 def _finding(kind: str, message: str, ops: list[str]) -> Finding:
-    return {"kind": kind, "message": message, "ops": ops}
+    return {"kind": kind, "message": message, "ops": ops, "within": []}
+
+
+def _in_functions(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
+    for way, body in functions(graph):
+        if isinstance(body, Exception):
+            yield {**_finding("unread-function", f"{way[-1]!r}: {body}", [way[-1]]), "within": list(way[:-1])}
+            continue
+        for rule in _RULES_OF_FUNCTIONS:
+            for found in rule(body):
+                yield {**found, "message": f"in {' > '.join(way)}: {found['message']}", "within": list(way)}
 
 
 def _overrides(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
@@ -65,7 +80,7 @@ def _overrides(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
 
     marked: dict[tuple[str, str], list[str]] = defaultdict(list)
     try:
-        nodes = all_nodes(graph.graph.get("source"))
+        nodes = all_nodes(graph)
     except LookupError:
         return
     for node in nodes:
@@ -92,11 +107,17 @@ def _unmatched(graph: "networkx.MultiDiGraph", key: str, replacement: str) -> Fi
     types = sorted({node["type"] for _, node in graph.nodes(data=True)})
     alike = [kind for kind in types if kind.lower() == key.lower()] or difflib.get_close_matches(key, types, 1)
     hint = f"; did you mean {alike[0]!r}?" if alike and alike[0] != key else ""
+    if not hint and any(_has_type(body, key) for _, body in functions(graph)):
+        hint = f"; {key} ops in functions do not see the maps of the graph around: enter it within the function"
     if not hint:
         hint = "; ops get the override when they are made, so the map must be in force then"
     return _finding(
         "override-unmatched", f"gradient_override_map({{{key!r}: {replacement!r}}}) matches no op{hint}", []
     )
+
+
+def _has_type(graph: Any, kind: str) -> bool:
+    return not isinstance(graph, Exception) and any(node["type"] == kind for _, node in graph.nodes(data=True))
 
 
 def _no_gradient(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
@@ -256,3 +277,4 @@ def _fed(graph: "networkx.MultiDiGraph") -> set[str]:
 _PASSING = frozenset({"Enter", "Identity", "ReadVariableOp", "RefEnter", "RefIdentity"})
 _ASKING = frozenset({"IsVariableInitialized", "VarIsInitializedOp", "VariableShape"})
 _RULES = (_overrides, _no_gradient, _unused, _duplicates, _growing)
+_RULES_OF_FUNCTIONS = (_overrides, _unused, _duplicates, _growing)

@@ -16,20 +16,27 @@ _RENAMES = 256
 Rename = tuple[str, str]
 
 
-def match(a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph") -> tuple[dict[str, str], Counter[Rename]]:
+def match(
+    a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph", known: dict[str, str]
+) -> tuple[dict[str, str], Counter[Rename]]:
     """Pair the ops of two graphs; ops of different types never match.
 
     Args:
       a, b: graphs from `build`.
+      known: pairs that are known.
 
     Returns:
       Name in a to name in b, each used once; and for each pair of scopes (in a, in b), of which one was renamed to the
       other, how many ops that has matched. `""` is the outermost scope, as for a graph that was imported under a name.
     """
-    pairs = {name: name for name in a if name in b and _same_type(a, b, name, name)}
+    taken = set(known.values())
+    pairs = dict(known)
+    for name in a:
+        if name in b and name not in known and name not in taken and _same_type(a, b, name, name):
+            pairs[name] = name
     renames: Counter[Rename] = Counter()
     left = {name for name in a if name not in pairs}
-    right = {name for name in b if name not in pairs}
+    right = set(b) - set(pairs.values())
     for _ in range(_ROUNDS):
         votes = _votes(a, b, left, right)
         matched = 0

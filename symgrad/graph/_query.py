@@ -1,6 +1,6 @@
 """Questions to a built graph: what lies between, what is in it, which gradients belong to an op."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,26 @@ def between(graph: "networkx.MultiDiGraph", sources: Any, targets: Any) -> "netw
     """
     down = _reach(graph, node_names(graph, sources), forwards=True)
     up = _reach(graph, node_names(graph, targets), forwards=False)
-    return graph.subgraph(down & up).copy()
+    return part(graph, down & up)
+
+
+def part(graph: "networkx.MultiDiGraph", names: Collection[Hashable]) -> "networkx.MultiDiGraph":
+    """A copy with just these ops and the edges among them, in the order of the graph.
+
+    networkx's own `subgraph` takes them in the order of a set, which is another one in every process.
+    """
+    import networkx
+
+    kept = [name for name in graph if name in names]
+    found: networkx.MultiDiGraph = networkx.MultiDiGraph()
+    found.graph.update(graph.graph)
+    found.add_nodes_from((name, graph.nodes[name]) for name in kept)
+    for name in kept:
+        for target, edges in graph.succ[name].items():
+            if target in names:
+                for key, edge in edges.items():
+                    found.add_edge(name, target, key, **edge)
+    return found
 
 
 def neighbourhood(graph: "networkx.MultiDiGraph", ys: Any, xs: Any) -> "networkx.MultiDiGraph":
@@ -41,7 +60,7 @@ def neighbourhood(graph: "networkx.MultiDiGraph", ys: Any, xs: Any) -> "networkx
             if source not in kept and _is_leaf_read(graph, source):
                 kept.add(source)
                 kept.update(p for p in graph.predecessors(source) if graph.nodes[p].get("role") == "variable")
-    return graph.subgraph(kept).copy()
+    return part(graph, kept)
 
 
 def _is_leaf_read(graph: "networkx.MultiDiGraph", name: Hashable) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphMismatchError, ShapeError
-from ._core import DECLARED, TensorSpec
+from ._attributes import graph_def_of
+from ._core import DECLARED, TensorSpec, live_shape
 from ._library import add_functions
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
     """
     outputs = dict(graph.nodes(data="outputs"))
     given = {name: sizes[name] for name in sizes if name in graph and graph.nodes[name]["type"] in _PLACEHOLDERS}
-    source = graph.graph.get("source")
-    if "batch" not in sizes and not given and (_is_live(source) or all(map(_is_known, outputs.values()))):
+    is_live = _is_live(graph.graph.get("source"))
+    if "batch" not in sizes and not given and (is_live or all(map(_is_known, outputs.values()))):
         return outputs  # TensorFlow has inferred the shapes of a live graph already
-    graph_def = _graph_def(source)
+    graph_def = _graph_def(graph)
     if graph_def is not None and "library" in graph.graph:
         add_functions(graph_def, graph_def.node, find=graph.graph["library"])
     if graph_def is None:
@@ -76,24 +77,17 @@ def _is_known(specs: tuple[TensorSpec, ...]) -> bool:
     return all(shape is not None and None not in shape for _, shape in specs)
 
 
-def _graph_def(source: Any) -> Any:
-    """A GraphDef of its own, with the shapes that Python knew."""
-    import os
-
+def _graph_def(graph: "networkx.MultiDiGraph") -> Any:
+    """A GraphDef of its own, with the shapes that Python knew; None where the graph has no source."""
     import tensorflow.compat.v1 as tf
 
-    from .._files import read_graph_def
-
-    if isinstance(source, tf.Graph):
-        return source.as_graph_def(add_shapes=True)
-    if isinstance(source, tf.MetaGraphDef):
-        source = source.graph_def
-    if isinstance(source, (str, bytes, os.PathLike)):
-        return read_graph_def(source)
-    if not isinstance(source, tf.GraphDef):
+    if _is_live(graph.graph.get("source")):
+        return graph.graph["source"].as_graph_def(add_shapes=True)
+    found = graph_def_of(graph)
+    if found is None:
         return None
     copy = tf.GraphDef()
-    copy.CopyFrom(source)
+    copy.CopyFrom(found)
     return copy
 
 
@@ -144,8 +138,6 @@ def _check(name: str, shape: Any, dims: list[int]) -> None:
 
 def _infer(graph_def: Any) -> dict[str, list[tuple[int | None, ...] | None]]:
     import tensorflow.compat.v1 as tf
-
-    from ._core import live_shape
 
     for node in graph_def.node:  # places say nothing of shapes, and TensorFlow is slow at ops that have none
         node.ClearField("device")

@@ -55,7 +55,7 @@ def _coloured(graph: "networkx.MultiDiGraph") -> Any:
     import tensorflow.compat.v1 as tf
 
     try:
-        sources = {node.name: node for node in all_nodes(graph.graph.get("source"))}
+        sources = {node.name: node for node in all_nodes(graph)}
     except (LookupError, OSError, ValueError):
         sources = {}
     copy = tf.GraphDef()

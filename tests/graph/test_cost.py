@@ -117,6 +117,75 @@ def test_lstm_and_its_gradient():
     assert by_type(graph) == {"LSTMBlockCell": forward // steps}
 
 
+@pytest.mark.parametrize("peephole", [False, True])
+def test_block_lstm_and_its_gradient(peephole):
+    """The gradient of each product is two products; of the gates as derived by Gers, Schraudolph and Schmidhuber."""
+    steps, batch, inputs, cells = 3, 2, 5, 4
+    of_cell = batch * cells
+    with tf.Graph().as_default() as graph:
+        x, w = tf.ones([steps, batch, inputs]), tf.ones([inputs + cells, 4 * cells])
+        vectors = {name: tf.ones([cells]) for name in ("wci", "wcf", "wco")}
+        state = tf.zeros([batch, cells])
+        common = {"cs_prev": state, "h_prev": state, "w": w, **vectors, "b": tf.zeros([4 * cells])}
+        block = tf.raw_ops.BlockLSTM(seq_len_max=tf.constant(steps, tf.int64), x=x, use_peephole=peephole, **common)
+        tf.gradients(block.h, [x, w])
+        cell = tf.raw_ops.LSTMBlockCell(x=x[0], use_peephole=peephole, **common)
+        i, cs, f, o, ci, co, h = cell
+        tf.raw_ops.LSTMBlockCellGrad(
+            x=x[0], i=i, cs=cs, f=f, o=o, ci=ci, co=co, cs_grad=cs, h_grad=h, use_peephole=peephole, **common
+        )
+    found = by_type(graph)
+    product = 8 * of_cell * (inputs + cells)
+    gates = 4 + 19 + (3 * 2 if peephole else 0)
+    assert found["LSTMBlockCell"] == product + gates * of_cell
+    assert found["BlockLSTM"] == steps * found["LSTMBlockCell"]
+    # o, c, and three gates; c of the step before. Peepholes: into c three times, and three products summed over rows.
+    of_gates = (4 + 5 + 3 * 4 + 1) * of_cell + ((3 * 2 * of_cell + 3 * (2 * of_cell - cells)) if peephole else 0)
+    assert found["LSTMBlockCellGrad"] == of_gates
+    added = 2 * of_cell + 4 * of_cell + (3 * cells if peephole else 0)
+    assert found["BlockLSTMGrad"] == steps * (2 * product + of_gates + added)
+
+
+def test_decompositions():
+    """Counts of Golub and Van Loan, Matrix Computations, for m x n with m > n and for its transpose."""
+    m, n = 9, 6
+    with tf.Graph().as_default() as graph:
+        x = tf.ones([2, m, n])
+        tf.linalg.qr(x, name="thin"), tf.linalg.qr(x, full_matrices=True, name="full")
+        tf.linalg.svd(x, compute_uv=False, name="values"), tf.linalg.svd(x, name="svd")
+        tf.linalg.svd(tf.ones([n, m]), full_matrices=True, name="all")
+        tf.linalg.qr(tf.ones([n, m]), name="wide")
+        tf.linalg.eigh(tf.ones([n, n]), name="eigh"), tf.linalg.det(tf.ones([n, n]), name="det")
+        tf.linalg.solve(tf.ones([n, n]), tf.ones([n, 5]), name="solve")
+    graph = build(graph)
+    assert not cost(graph)["unknown"]["types"]
+    flops = {name: node["flops"] for name, node in graph.nodes(data=True)}
+    reflections = 2 * m * n * n - 2 * n**3 // 3
+    assert flops["thin"] == 2 * 2 * reflections
+    assert flops["full"] == 2 * (reflections + 4 * (m * m * n - m * n * n + n**3 // 3))
+    assert flops["wide"] == 2 * (4 * n**3 // 3) + (m - n) * 2 * n * n
+    assert flops["values"] == 2 * (4 * m * n * n - 4 * n**3 // 3)
+    assert flops["svd"] == 2 * (14 * m * n * n + 8 * n**3)
+    assert flops["all"] == 4 * m * m * n + 8 * m * n * n + 9 * n**3
+    assert flops["eigh"] == 9 * n**3
+    assert flops["det"] == 2 * n**3 // 3
+    assert flops["solve"] == 2 * n**3 // 3 + 2 * n * n * 5
+
+
+def test_resizing_and_its_gradient():
+    large, small = 2 * 8 * 8 * 3, [2, 4, 4, 3]
+    with tf.Graph().as_default() as graph:
+        x = tf.ones(small)
+        for method in ("BILINEAR", "BICUBIC", "NEAREST_NEIGHBOR"):
+            tf.gradients(tf.image.resize(x, [8, 8], method=getattr(tf.image.ResizeMethod, method)), x)
+    found = by_type(graph)
+    line, mix = 4 + 3, 2 + 1  # four products summed; a + (b - a) t
+    assert (found["ResizeBilinear"], found["ResizeBicubic"]) == (3 * mix * large, 5 * line * large)
+    assert found["ResizeBilinearGrad"] == 4 * 3 * large  # to each neighbour g times two weights is added
+    assert found["ResizeBicubicGrad"] == 16 * 3 * large
+    assert found["ResizeNearestNeighborGrad"] == large
+
+
 def test_agrees_with_the_profiler_of_tensorflow():
     with tf.Graph().as_default() as graph:
         x = tf.ones([2, 8, 8, 3])

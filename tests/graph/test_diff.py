@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from symgrad.graph import build, diff
@@ -141,3 +142,57 @@ def test_graphs_with_nothing_in_common():
         tf.constant(1, name="c")
     found = diff(build(a), build(b))
     assert (found["added"], found["removed"], found["same"]) == (["c"], ["x", "y"], 0)
+
+
+def calling(activation=tf.tanh, *, scope="", inner=tf.sin, calls=1):
+    """Functions that call a function, under names with other numbers each time."""
+
+    @tf2.function
+    def function(x):
+        @tf2.function
+        def deeper(x):
+            return inner(x, name="deep")
+
+        return activation(deeper(x), name="h")
+
+    with tf.Graph().as_default() as graph, tf.name_scope(scope):
+        for i in range(calls):
+            function(tf.placeholder(tf.float32, [3], name=f"x{i}"))
+    return graph
+
+
+@pytest.mark.parametrize("scope", ["", "renamed"])
+def test_functions_that_do_the_same(scope):
+    a, b = calling(), calling(scope=scope)
+    names = [{f.signature.name for f in graph.as_graph_def().library.function} for graph in (a, b)]
+    assert names[0].isdisjoint(names[1])
+    for other in (b, b.as_graph_def()):
+        found = diff(build(a), build(other))
+        assert found["equal"], found
+
+
+def test_functions_that_differ(tmp_path):
+    (tmp_path / "b.pb").write_bytes(calling(tf.sigmoid, calls=2).as_graph_def().SerializeToString())
+    a = build(calling(calls=2))
+    found = diff(a, build(tmp_path / "b.pb"))
+    assert found["added"] == found["removed"] == found["changed"] == found["rewired"] == []
+    assert not found["equal"]
+    (row,) = found["functions"]  # once, though two ops call it
+    call = next(name for name, node in a.nodes(data=True) if node["type"].endswith("PartitionedCall"))
+    assert row["within"] == [call, "f"]
+    assert row["types"] == {"Tanh": {"added": 0, "removed": 1}, "Sigmoid": {"added": 1, "removed": 0}}
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_functions_within_functions_that_differ():
+    found = diff(build(calling()), build(calling(inner=tf.cos)))
+    (row,) = found["functions"]
+    assert len(row["within"]) == 4
+    assert row["types"] == {"Sin": {"added": 0, "removed": 1}, "Cos": {"added": 1, "removed": 0}}
+
+
+def test_functions_that_are_not_there():
+    missing = calling(tf.sigmoid).as_graph_def()
+    missing.library.Clear()
+    (row,) = diff(build(calling()), build(missing))["functions"]
+    assert "has no function named" in row["error"]

@@ -5,7 +5,7 @@ import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from symgrad.errors import GraphMismatchError
-from symgrad.graph import attributes, bodies, build, cost, regions, summary, variables, walk
+from symgrad.graph import attributes, bodies, build, cost, diff, lint, regions, summary, to_html, variables, walk
 
 
 @pytest.fixture
@@ -236,3 +236,32 @@ def test_signatures_of_a_saved_model(tmp_path):
     assert summary(graph)["signatures"] == graph.graph["signatures"]
     assert any(node["type"] == "Mul" for _, body in walk(graph) for _, node in body.nodes(data=True))
     assert build(tf.Graph()).graph["signatures"] == {}
+
+
+def two_meta_graphs(folder):
+    """A SavedModel with another function and another constant for each tag."""
+    builder = tf.saved_model.Builder(str(folder))
+    for tag, activation in (("train", tf.tanh), ("serving", tf.sin)):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, [None, 3], name="x")
+            y = tf2.function(lambda x, activation=activation: activation(x))(x)
+            tf.reduce_sum(y * tf.constant(float(len(tag)), name="c"), name="loss")
+            if tag == "train":
+                builder.add_meta_graph_and_variables(session, [tag])
+            else:
+                builder.add_meta_graph([tag])
+    builder.save()
+    return folder
+
+
+def test_whatever_is_read_later_is_read_from_the_same_meta_graph(tmp_path):
+    path = two_meta_graphs(tmp_path / "model")
+    for tag, activation in (("train", "Tanh"), ("serving", "Sin")):
+        graph = build(path, tags=[tag])
+        assert attributes(graph, "c")["value"] == len(tag)
+        call = next(name for name, node in graph.nodes(data=True) if node["type"].endswith("PartitionedCall"))
+        assert activation in {node["type"] for _, node in bodies(graph, call)["f"].nodes(data=True)}
+        assert cost(graph, sizes={"batch": 2})["unknown"]["ops"] == []
+        assert lint(graph) == []
+        assert f"value = float32 [] {float(len(tag))}" in to_html(graph)
+    assert diff(build(path, tags="train"), graph)["changed"][0]["what"]["value"] == [5.0, 7.0]

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from symgrad.graph import build, lint, watch_overrides
@@ -173,3 +174,67 @@ def test_many_layers_and_many_uses_are_no_growth():
         heads = [layer(x, f"head_{i}") for i in range(8)]
         tf.train.AdamOptimizer().minimize(tf.reduce_sum(h) + sum(tf.reduce_sum(head) for head in heads))
     assert found(graph, "growing") == []
+
+
+def within_a_function(body, *, calls=1):
+    """A function with that body, called by a function that is called."""
+    inner = tf2.function(body)
+    outer = tf2.function(lambda x: inner(x) + 1.0)
+    with tf.Graph().as_default() as graph:
+        for _ in range(calls):
+            outer(tf.placeholder(tf.float32, [3]))
+    return graph
+
+
+def test_what_is_in_functions_is_found_once():
+    tf.RegisterGradient("AGradientOfALintTest")(lambda op, g: g)
+
+    def body(x):
+        with tf.get_default_graph().gradient_override_map({"Sin": "AGradientOfALintTest"}):
+            y = tf.reduce_sum(tf.sin(x, name="y"))
+        z = sum(tf.reduce_max(x * x, name="z") for _ in range(6))
+        return tf.gradients(y, x)[0] + tf.gradients(y, x)[0] + z
+
+    findings = lint(build(within_a_function(body, calls=2)))
+    assert [finding["kind"] for finding in findings] == ["override", "duplicate-gradients", "growing"]
+    for finding in findings:
+        assert finding["within"][1::2] == ["f", "f"]
+        assert finding["message"].startswith(f"in {' > '.join(finding['within'])}: ")
+    assert findings[0]["ops"] == ["y"]
+
+
+def test_nothing_in_functions():
+    assert lint(build(within_a_function(lambda x: tf.gradients(tf.sin(x), x)[0]))) == []
+
+
+def test_override_key_that_does_not_reach_into_functions():
+    graph = tf.Graph()
+    with watch_overrides(graph), graph.as_default(), graph.gradient_override_map({"Tanh": "Mine"}):
+        tf2.function(tf.tanh)(tf.ones([2]))
+    (finding,) = found(graph, "override-unmatched")
+    assert "enter it within the function" in finding["message"]
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_only_branches_that_do_the_same_are_copies(same):
+    """The names of their functions differ in numbers only."""
+    was = tf.control_flow_v2_enabled()
+    tf.enable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [3], name="x")
+            for i in range(6):
+                factor = 1.0 if same else float(i)
+                tf.cond(tf.reduce_sum(x) > 0, lambda factor=factor: x * factor, lambda: x, name="branch")
+    finally:
+        if not was:
+            tf.disable_control_flow_v2()
+    copies = [name for finding in found(graph, "growing") for name in finding["ops"]]
+    assert any(name.startswith("branch") for name in copies) == same
+
+
+def test_a_function_that_is_not_there():
+    graph_def = within_a_function(tf.sin).as_graph_def()
+    graph_def.library.Clear()
+    (finding,) = found(graph_def, "unread-function")
+    assert "has no function named" in finding["message"]

@@ -7,7 +7,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import symgrad
-from symgrad.graph import attributes, build, fold, gradient_graph, summary
+from symgrad.graph import along, attributes, between, build, fold, gradient_graph, summary
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,23 @@ def test_gradients_of_symgrad_are_paired_as_tensorflows():
     pairs = {pair for _, pair in build(graph).nodes(data="pair") if pair}
     assert pairs == {"h", "y"}
     assert {pair for _, pair in build(graph.as_graph_def()).nodes(data="pair") if pair} == pairs
+
+
+def test_parts_keep_the_order_of_the_graph():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3], name="x")
+        for i in range(20):
+            tf.exp(x, name=f"aside_{i}")
+        h = x
+        for i in range(9):
+            h = tf.tanh(h, name=f"h_{i}")
+        found = gradient_graph(h, x)
+    whole = build(graph)
+    parts = [build(graph, ys="h_8", xs="x"), between(whole, "x", "h_8"), along(whole, "x", "h_8"), found]
+    for part in parts:
+        assert len(part) > 9
+        assert list(part) == [name for name in whole if name in part]
+        assert list(part.edges()) == [edge for edge in whole.edges() if set(edge) <= set(part)]
 
 
 @pytest.mark.parametrize("form", ["live", "graph_def", "path", "bytes"])
