@@ -1,7 +1,9 @@
 """ScipyOptimizer and ScipyLeastSquares on problems whose solutions are known."""
 
 import concurrent.futures
+import itertools
 import logging
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -80,6 +82,17 @@ def test_rosenbrock_with_bounds(session):
     np.testing.assert_allclose(session.run(v), [0.5, 0.25], atol=1e-4)  # the bound on the first holds it; v1 = v0^2
 
 
+def test_rosenbrock_on_a_line(session):
+    """On x + y = 1 the derivative is a cubic, whose largest root is the lower one of two minima."""
+    v = variable([0.5, 0.5])
+    optimizer = ScipyOptimizer(rosenbrock(v), equalities=v[0] + v[1] - 1.0, method="SLSQP", tol=1e-10)
+    initialise(session)
+    assert optimizer.minimize(session).success
+    valley, rest = np.polynomial.Polynomial([1.0, -1.0, -1.0]), np.polynomial.Polynomial([1.0, -1.0])
+    x = np.max((100 * valley**2 + rest**2).deriv().roots().real)
+    np.testing.assert_allclose(session.run(v), [x, 1 - x], atol=1e-5)
+
+
 def test_a_bound_active_at_the_optimum(session):
     a, b = variable(3.0, "a"), variable([2.0], "b", tf.float32)
     loss = (a - 1.0) ** 2 + tf.cast(tf.reduce_sum((b + 2.0) ** 2), tf.float64)
@@ -114,6 +127,17 @@ def test_a_curved_equality_with_its_hessian(session):
         np.testing.assert_allclose(
             session.run(v), np.array([2.0, 1.0]) / np.sqrt(5), atol=1e-4
         )  # SLSQP stops at 1e-6 of the loss
+
+
+def test_the_hessian_of_constraints_is_weighted_by_the_multipliers(session):
+    v = variable([0.5, 2.0])
+    optimizer = ScipyOptimizer(
+        v[0] + v[1], inequalities=[v[0] ** 3, tf.stack([v[0] * v[1], v[1] ** 2])], method="trust-constr"
+    )
+    initialise(session)
+    evaluate = Evaluator(optimizer._vector, optimizer._tensors, session, None, {})
+    hessian = optimizer._constraint("ineq", "trust-constr", evaluate).hess(np.array([0.5, 2.0]), [5.0, 7.0, 11.0])
+    np.testing.assert_allclose(hessian @ np.eye(2), [[5 * 6 * 0.5, 7.0], [7.0, 11 * 2.0]], rtol=1e-14)
 
 
 def test_variables_of_several_shapes_and_dtypes_one_of_them_unused(session):
@@ -167,6 +191,50 @@ def test_feeds_fetches_and_callbacks(session):
     assert [float(seen[0][0]), seen[0][1].tolist()] == [9.0, [0.0]]
     assert len(seen) > len(steps) >= 1
     np.testing.assert_allclose(steps[-1], [3.0], atol=1e-6)
+
+
+def test_every_keyword_of_the_old_class(session):
+    v, target = variable([3.0], dtype=tf.float32), tf.placeholder(tf.float32, [1])
+    loss = tf.reduce_sum((v - target) ** 2)
+    optimizer = ScipyOptimizer(
+        loss,
+        var_list=[v],
+        equalities=[v - 1.0],
+        inequalities=[v + 10.0],
+        var_to_bounds={v: (-5.0, 5.0)},
+        method="SLSQP",
+        options={"maxiter": 20},
+        tol=1e-6,
+    )
+    initialise(session)
+    metadata, points, fetched = tf.RunMetadata(), [], []
+    optimizer.minimize(
+        session=session,
+        feed_dict={target: [4.0]},
+        fetches=[loss],
+        step_callback=points.append,
+        loss_callback=fetched.append,
+        options=tf.RunOptions(trace_level=tf.RunOptions.SOFTWARE_TRACE),
+        run_metadata=metadata,
+    )
+    np.testing.assert_allclose(session.run(v), [1.0], atol=1e-5)
+    assert points
+    assert fetched
+    assert metadata.step_stats.dev_stats
+
+
+def test_progress_shows_after_a_second_and_not_before(session, monkeypatch, capsys):
+    v = variable([-1.2, 1.0])
+    optimizer = ScipyOptimizer(rosenbrock(v))
+    initialise(session)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, as far as rich is concerned
+    monkeypatch.setattr("symgrad.optimizers._progress.time", SimpleNamespace(monotonic=lambda: 0.0))
+    optimizer.minimize(session, progress=True, step_callback=lambda x: True)
+    assert capsys.readouterr().err == ""
+    seconds = itertools.count()
+    monkeypatch.setattr("symgrad.optimizers._progress.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    optimizer.minimize(session, progress=True, step_callback=lambda x: True)
+    assert "L-BFGS-B: iteration 1," in capsys.readouterr().err
 
 
 def test_a_callback_stops_and_a_second_call_goes_on(session):
