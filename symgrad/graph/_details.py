@@ -1,5 +1,6 @@
 """What a picture's side panel says beyond the graph itself: attributes, and the line of code that made an op."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._where import made_at
@@ -21,18 +22,23 @@ def attribute_lines(graph: "networkx.MultiDiGraph") -> dict[str, tuple[str, ...]
     """
     known: dict[bytes, str] = {}
     found = {}
-    for node in _nodes(graph):
-        if node.name in graph:
+    for name, node in _nodes(graph):
+        if name in graph:
             keys = sorted(key for key in node.attr if key not in _HIDDEN)
-            found[node.name] = tuple(f"{key} = {_once(known, node.attr[key])}" for key in keys)
+            found[name] = tuple(f"{key} = {_once(known, node.attr[key])}" for key in keys)
+    for name, reason in graph.graph.get("closed", {}).items():
+        found[name] = (*found.get(name, ()), f"not opened: {reason}")
     return {name: lines for name, lines in found.items() if lines}
 
 
-def _nodes(graph: "networkx.MultiDiGraph") -> Any:
+def _nodes(graph: "networkx.MultiDiGraph") -> Iterator[tuple[str, Any]]:
+    """The name of each op in the picture and its NodeDef, those in functions too."""
     try:
-        return all_nodes(graph)
+        yield from ((node.name, node) for node in all_nodes(graph))
     except (LookupError, OSError, ValueError):  # made by hand; or the file has gone or changed since
-        return ()
+        return
+    for _, scope, body in graph.graph.get("inlined", ()):
+        yield from ((f"{scope}/{node.name}", node) for node in body.graph["source"].node)
 
 
 def _once(known: dict[bytes, str], attr: Any) -> str:

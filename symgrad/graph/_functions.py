@@ -55,7 +55,7 @@ def bodies(
     if not called:
         return {}
     node = graph.nodes[name]
-    skip = node["type"] in _PREDICATED
+    skip = node["type"] in PREDICATED
     arguments = _arguments(graph, name, shapes)[skip:]
     held = _held(graph, name)[skip:]
     found = {}
@@ -146,7 +146,7 @@ def called_functions(node_def: Any) -> dict[str, str]:
 
 
 # These take what decides first, and give their functions the rest.
-_PREDICATED = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+PREDICATED = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 
 
 def _arguments(graph: "networkx.MultiDiGraph", name: str, shapes: Sequence | None) -> list[tuple | None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._along import along as way
 from ._collector import collector_paused
+from ._inline import with_functions
 from ._pack import as_script_data, pack
 from ._plan import plan
 from ._svg import heading, to_open
@@ -31,6 +32,7 @@ def to_html(
     series: bool = True,
     color: str = "role",
     details: bool = True,
+    functions: bool = True,
     along: tuple[Any, Any] | None = None,
     title: str | None = None,
 ) -> str:
@@ -49,6 +51,8 @@ def to_html(
         number, such as one from `networkx.set_node_attributes(graph, seconds, "seconds")`.
       details: tell of each op its attributes and, for a live graph, the file and line that made it. False for a file
         that is smaller and says nothing of where it was made.
+      functions: let an op that calls functions (a While, an If, a PartitionedCall) be a box with their bodies in it,
+        closed at first.
       along: a pair (xs, ys) of names, ops or tensors, or lists of them: draw only the ops on the way from xs to ys, and
         those through which the gradient of ys comes back to xs. None draws everything.
       title: heading; None for a count of the ops.
@@ -70,14 +74,17 @@ def to_html(
     """
     if along is not None:
         graph = way(graph, *along)
+    own = graph
     with collector_paused():
+        if functions:
+            graph = with_functions(graph)
         picture = plan(graph, constants=True, series=series)
-        data = pack(graph, picture, to_open(picture, fold), details=details)
+        data = pack(graph, picture, to_open(picture, fold, calls=False), details=details)
     known = ("role", "type", "dtype", "device", *data["numbers"])
     if color not in known:
         raise ValueError(f"color is {color!r}; this graph can be coloured by {', '.join(known)}")
     data["colour"] = color
-    text = _page(as_script_data(data), title or heading(graph))
+    text = _page(as_script_data(data), title or heading(own, graph))
     if path is not None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
     return text

@@ -51,6 +51,7 @@ class Group:
       cells: for each column the ops of a cell, row by row (empty for other groups).
       counts: for each column the number of ops in and below it.
       main: the same, of those that no picture leaves out.
+      is_call: it is an op that calls functions, with them.
     """
 
     label: str
@@ -62,6 +63,7 @@ class Group:
     cells: list[list[list[int]]] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     main: list[int] = field(default_factory=list)
+    is_call: bool = False
 
 
 @dataclass
@@ -109,6 +111,7 @@ def _plan(graph: "networkx.MultiDiGraph", away: dict[str, str], *, constants: bo
     for i, home in enumerate(tree.home):
         ops[i].group = home
     _name_loops(graph, groups, ops)
+    _name_functions(graph, groups)
     columns = _column_names(highest)
     _count(groups, ops, len(columns))
     _fill(groups, ops, edges, len(columns))
@@ -149,11 +152,12 @@ def _column_names(highest: int) -> list[str]:
 
 def _homes(graph: "networkx.MultiDiGraph", ops: list[Op], position: dict) -> list[str]:
     """For each op the name whose cell it lives in: its own, its forward op's or its variable's."""
-    homes = [op.name for op in ops]
+    homes = [graph.nodes[op.name].get("home", op.name) for op in ops]
     updates = []
     for i, op in enumerate(ops):
         if op.role == "backward":
-            homes[i] = _forward_root(graph, op.name)
+            root = _forward_root(graph, op.name)
+            homes[i] = graph.nodes[root].get("home", root)
         elif op.role == "update":
             variable = _written(graph, op.name)
             if variable is not None:
@@ -203,6 +207,16 @@ def _name_loops(graph: "networkx.MultiDiGraph", groups: list[Group], ops: list[O
     for at in {path[0] for path in around.values()}:
         if groups[at].kind == "scope":
             groups[at].label += " (loop)"
+
+
+def _name_functions(graph: "networkx.MultiDiGraph", groups: list[Group]) -> None:
+    """Say of a scope that it is the body of a function, and of what is around it that it opens to that."""
+    functions = {scope for _, scope, _ in graph.graph.get("inlined", ())}
+    for group in groups:
+        if group.kind == "scope" and group.name in functions:
+            group.label += " (function)"
+            if group.parent:
+                groups[group.parent].is_call = True
 
 
 def _count(groups: list[Group], ops: list[Op], columns: int) -> None:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log10
 
 from ._place import Box, Placed
@@ -165,13 +165,13 @@ class _Lanes:
     def __init__(self, boxes: list[Box]):
         self._careful = len(boxes) <= _CAREFUL
         self._columns: dict[int, list[Box]] = defaultdict(list)
+        self._frames: dict[int, list[Box]] = defaultdict(list)
         for box in boxes:
-            if not box.open:
-                self._columns[box.column].append(box)
+            (self._frames if box.open else self._columns)[box.column].append(box)
         for listed in self._columns.values():
             listed.sort(key=lambda box: box.y)
         self._tops = {column: [box.y for box in listed] for column, listed in self._columns.items()}
-        self._taken: list[tuple[float, tuple[float, float], tuple[int, bool]]] = []
+        self._taken: list[_Lane] = []
 
     def apart(self, a: Box, b: Box) -> bool:
         """True where a box of their row lies between two boxes of one column."""
@@ -191,22 +191,74 @@ class _Lanes:
         tallest = 120.0
         between = listed[bisect_left(tops, ys[0] - tallest) : bisect_right(tops, ys[1])]
         between = [box for box in between if box.y + box.h > ys[0] and box.y < ys[1] and box is not a and box is not b]
-        if not any(box.x < xs[1] + 4 and box.x + box.w > xs[0] - 4 for box in between):
+        blocking = [box.x if a.column == 0 else -box.x - box.w for box in between if _blocks(box, xs)]
+        if not blocking:
             return None
-        left = a.column == 0
-        edge = min(box.x for box in (*between, a, b)) if left else max(box.x + box.w for box in (*between, a, b))
-        lane = edge - 12.0 if left else edge + 12.0
-        while self._is_taken(lane, ys, (id(b), b.y > a.y)):
-            lane += -6.0 if left else 6.0
-        self._taken.append((lane, ys, (id(b), b.y > a.y)))
-        return lane
+        walls = between + [
+            frame
+            for frame in self._frames[a.column]
+            if frame.y + frame.h > ys[0] and frame.y < ys[1] and not (_holds(frame, a) or _holds(frame, b))
+        ]
+        return self._outwards(min(blocking) - 12.0, walls, ys, (a, b))
 
-    def _is_taken(self, lane: float, ys: tuple[float, float], bus: tuple[int, bool]) -> bool:
-        """Lines to one box from one side share a lane; others keep their distance."""
-        return any(
-            abs(x - lane) < 5 and top < ys[1] and bottom > ys[0] and (other != bus or x != lane)
-            for x, (top, bottom), other in self._taken
-        )
+    def _outwards(self, edge: float, walls: list[Box], ys: tuple[float, float], ends: tuple[Box, Box]) -> float:
+        """The first free lane beyond an edge, to the left in the forward column and mirrored in all others.
+
+        One that leads from the same box or to it already comes first, if it is free all the way.
+        """
+        a, b = ends
+        sign = 1.0 if a.column == 0 else -1.0
+        spans = [(box.x, box.x + box.w) if a.column == 0 else (-box.x - box.w, -box.x) for box in walls]
+        down = b.y > a.y
+        line = _Lane(0.0, ys, (id(a), down), (id(b), down))
+        known = {sign * lane.x for lane in self._taken if lane.source == line.source or lane.target == line.target}
+        for lane in sorted((lane for lane in known if lane <= edge), reverse=True):
+            if not any(left - 6.0 < lane < right + 6.0 for left, right in spans) and self._is_free(sign * lane, line):
+                break
+        else:
+            lane = self._first_free(edge, spans, sign, line)
+        self._taken.append(replace(line, x=sign * lane))
+        return sign * lane
+
+    def _first_free(self, edge: float, spans: list[tuple[float, float]], sign: float, line: "_Lane") -> float:
+        lane = edge
+        while True:
+            beyond = min((left for left, right in spans if left - 6.0 < lane < right + 6.0), default=None)
+            if beyond is not None:
+                lane = beyond - 12.0
+            elif not self._is_free(sign * lane, line):
+                lane -= 6.0
+            else:
+                return lane
+
+    def _is_free(self, lane: float, line: "_Lane") -> bool:
+        """Lines from one box, or to one, share a lane; others keep their distance."""
+        near = [
+            other
+            for other in self._taken
+            if abs(other.x - lane) < 5 and other.ys[0] < line.ys[1] and other.ys[1] > line.ys[0]
+        ]
+        together = all(o.source == line.source for o in near) or all(o.target == line.target for o in near)
+        return together and all(other.x == lane for other in near)
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """Where a line goes upright: its x and ys, and the boxes that it comes from and goes to, with its direction."""
+
+    x: float
+    ys: tuple[float, float]
+    source: tuple[int, bool]
+    target: tuple[int, bool]
+
+
+def _blocks(box: Box, xs: tuple[float, float]) -> bool:
+    return box.x < xs[1] + 4 and box.x + box.w > xs[0] - 4
+
+
+def _holds(frame: Box, box: Box) -> bool:
+    inside = frame.x <= box.x and box.x + box.w <= frame.x + frame.w
+    return inside and frame.y <= box.y and box.y + box.h <= frame.y + frame.h
 
 
 def _centre(box: Box) -> float:

@@ -11,6 +11,7 @@ _STORAGE = frozenset(
         "VarIsInitializedOp",
     }
 )  # fmt: skip
+_FILES = frozenset({"Restore", "RestoreV2", "Save", "SaveV2"})
 _UPDATES = ("Assign", "Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter", "ResourceScatter")
 
 
@@ -36,7 +37,7 @@ def _reason(graph: "networkx.MultiDiGraph", name: str, away: set[str]) -> str:
 
 def _hidden(graph: "networkx.MultiDiGraph") -> set[str]:
     away = {name for name, node in graph.nodes(data=True) if _is_aside(graph, name, node)}
-    away |= _initialisers(graph)
+    away |= _initialisers(graph) | _storing_calls(graph)
     _close(graph, away)
     for name, node in graph.nodes(data=True):
         if name not in away:
@@ -51,6 +52,15 @@ def _is_aside(graph: "networkx.MultiDiGraph", name: str, node: dict) -> bool:
         return True
     # `v/Read/ReadVariableOp` is what a resource variable keeps for itself; uses read it again
     return node.get("type") == "ReadVariableOp" and graph.out_degree(name) == 0
+
+
+def _storing_calls(graph: "networkx.MultiDiGraph") -> set[str]:
+    """Calls of functions that save or restore variables, with what is in these."""
+    found: set[str] = set()
+    for call, scope, body in graph.graph.get("inlined", ()):
+        if call in found or any(kind in _FILES for _, kind in body.nodes(data="type")):
+            found |= {call, *(f"{scope}/{name}" for name in body)}
+    return found
 
 
 def _initialisers(graph: "networkx.MultiDiGraph") -> set[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._along import along as way
+from ._inline import with_functions
 from ._place import FONT, HEADER, WIDEST_LABEL, Box, Placed, place
 from ._plan import Plan, plan
 from ._route import Wire, wires
@@ -29,6 +30,7 @@ def to_svg(
     fold: int | None = None,
     constants: bool = False,
     series: bool = True,
+    functions: bool = True,
     along: tuple[Any, Any] | None = None,
     color: str = "role",
     title: str | None = None,
@@ -41,6 +43,7 @@ def to_svg(
       fold: depth of name scopes to open: 0 opens none, 1 the outermost. None opens scopes until the picture is full.
       constants: draw constants, initialisers and zeros that nothing reads too.
       series: fold five or more siblings of like names, such as `conv2d_1 ... conv2d_47`.
+      functions: let an op that calls functions (a While, an If, a PartitionedCall) be a box with their bodies in it.
       along: a pair (xs, ys) of names, ops or tensors, or lists of them: draw only the ops on the way from xs to ys, and
         those through which the gradient of ys comes back to xs. None draws everything.
       color: what colours mean: `"role"`, or a node attribute that is a number, such as the `"flops"` and `"bytes"` that
@@ -64,17 +67,21 @@ def to_svg(
     """
     if along is not None:
         graph = way(graph, *along)
+    own = graph
+    if functions:
+        graph = with_functions(graph)
+    title = heading(own, graph) if title is None else title
     picture = plan(graph, constants=constants, series=series)
     opened = to_open(picture, fold, aside=constants)
     placed = place(picture, opened)
     tints = by_role(picture) if color == "role" else by_number(graph, picture, placed, color)
-    text = _draw(picture, placed, tints, title=heading(graph) if title is None else title)
+    text = _draw(picture, placed, tints, title=title)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
 
 
-def to_open(picture: Plan, fold: int | None, *, aside: bool = False) -> set[int]:
+def to_open(picture: Plan, fold: int | None, *, aside: bool = False, calls: bool = True) -> set[int]:
     """The groups to open: all down to a depth; or, outermost and smallest first, while the picture stays readable.
 
     By itself no variable opens, nor a scope of one or two ops, nor the gradient of a single op: they read better as one
@@ -84,6 +91,7 @@ def to_open(picture: Plan, fold: int | None, *, aside: bool = False) -> set[int]
       picture: from `plan`.
       fold: depth, None to choose.
       aside: whether the ops that a picture may leave out are shown.
+      calls: open ops that call functions too where there is room.
     """
     counts = [group.counts if aside else group.main for group in picture.groups]
     opened: set[int] = set()
@@ -95,6 +103,7 @@ def to_open(picture: Plan, fold: int | None, *, aside: bool = False) -> set[int]
             group, more = picture.groups[at], _own_count(picture, at, counts)
             if fold is None:
                 worth = group.kind != "cell" and group.role != "variable" and counts[at][0] > 2
+                worth = worth and (calls or not group.is_call)
                 wanted = worth and boxes + more <= _COMFORTABLE
             else:
                 wanted = depth < fold and (max(group.counts) > 1 or group.kind != "cell")
@@ -140,11 +149,12 @@ def _draw(picture: Plan, placed: Placed, tints: Tints, *, title: str) -> str:
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def heading(graph: "networkx.MultiDiGraph") -> str:
-    """How many ops of which role: the title of a picture that has no other."""
+def heading(graph: "networkx.MultiDiGraph", whole: "networkx.MultiDiGraph") -> str:
+    """How many ops of which role, and how many more in functions: the title of a picture that has no other."""
     roles: list[Any] = [role for _, role in graph.nodes(data="role")]
     counted = [f"{roles.count(role):,} {role}" for role in ("forward", "backward", "update") if role in roles]
-    return f"{len(graph):,} ops" + (f": {', '.join(counted)}" if counted else "")
+    more = f"; {len(whole) - len(graph):,} more in functions" if len(whole) > len(graph) else ""
+    return f"{len(graph):,} ops" + (f": {', '.join(counted)}" if counted else "") + more
 
 
 def _head(picture: Plan, placed: Placed, marks: tuple[list[Wire], Tints], title: str) -> tuple[str, float]:

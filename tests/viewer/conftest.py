@@ -102,9 +102,11 @@ def view(browser, tmp_path):
     """A function from a graph to a `Viewer`; afterwards no page may have complained or asked for anything."""
     complaints, requests, contexts = [], [], []
 
-    def open_page(graph, *, size=(1440, 900), motion=False, **options):
+    def open_page(graph, *, size=(1440, 900), motion=False, touch=False, **options):
         context = browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, reduced_motion="no-preference" if motion else "reduce"
+            viewport={"width": size[0], "height": size[1]},
+            reduced_motion="no-preference" if motion else "reduce",
+            has_touch=touch,
         )
         contexts.append(context)
         page = context.new_page()

@@ -1,7 +1,10 @@
 """The viewer in a real browser, used as a person uses it. Every page must stay silent and ask for nothing."""
 
+import re
+
 import networkx as nx
 import pytest
+import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from symgrad.graph import build, show
@@ -154,6 +157,55 @@ def test_drag_pans_and_the_wheel_zooms_at_the_pointer(view, mlp):
     assert viewer.spot("loss") == pytest.approx(before, abs=0.5)
 
 
+def test_two_fingers_zoom_at_the_fingers_and_one_pans(view, mlp):
+    viewer = view(mlp, touch=True)
+    touch = viewer.page.context.new_cdp_session(viewer.page)
+
+    def fingers(kind, *points):
+        listed = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": listed})
+
+    x, y = viewer.spot("loss")
+    scale = viewer.app("view.scale")
+    fingers("touchStart", (x, y))
+    fingers("touchStart", (x, y), (x + 100, y))
+    for step in range(1, 6):
+        fingers("touchMove", (x, y), (x + 100 + 20 * step, y))
+    fingers("touchEnd")
+    assert viewer.app("view.scale") == pytest.approx(2 * scale, rel=1e-3)
+    assert viewer.spot("loss") == pytest.approx((x, y), abs=1)
+    assert viewer.panel.is_hidden(), "a pinch is no tap"
+    left, top = viewer.app("view.x"), viewer.app("view.y")
+    fingers("touchStart", (300, 300))
+    fingers("touchMove", (310, 300))
+    fingers("touchMove", (340, 350))
+    fingers("touchEnd")
+    assert (viewer.app("view.x"), viewer.app("view.y")) == pytest.approx((left + 40, top + 50), abs=0.5)
+    viewer.page.touchscreen.tap(*viewer.spot("loss"))
+    viewer.until("symgradViewer.chosen !== null")
+    assert "loss" in viewer.panel.inner_text()
+
+
+def test_a_call_opens_to_the_functions_that_it_runs(view):
+    @tf2.function
+    def function(a):
+        return tf.tanh(tf.sin(a, name="inner"), name="outer")
+
+    with tf.Graph().as_default() as graph:
+        call = function(tf.placeholder(tf.float32, [3], name="x")).op.name
+    viewer = view(build(graph))
+    assert not viewer.shows(f"{call}/f/inner")
+    viewer.double_click(call)
+    viewer.settled()
+    viewer.double_click(f"{call}/f")
+    viewer.settled()
+    viewer.click(f"{call}/f/inner")
+    text = viewer.panel.inner_text()
+    assert f"{call}/f/inner" in text
+    assert "Sin" in text
+    assert "float32 [3]" in text
+
+
 def test_filters_bring_constants_and_take_them_away(view, mlp):
     viewer = view(mlp, fold=9)
     constants = [name for name, kind in mlp.nodes(data="type") if kind == "Const"]
@@ -239,10 +291,25 @@ def test_the_printed_page_is_light_and_whole(view, mlp):
     viewer = view(mlp, fold=0)
     viewer.page.locator("#theme").click()
     viewer.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert viewer.page.evaluate("document.getElementById('picture').width") == 2400
+    assert viewer.page.evaluate("Math.max(picture.width, picture.height)") > 2000
     assert viewer.page.evaluate("document.documentElement.dataset.theme") == "light"
     viewer.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert viewer.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_page_goes_to_paper_without_what_is_only_for_the_screen(view, mlp):
+    viewer = view(mlp, fold=1)
+    viewer.click("loss")
+    shown = viewer.app("view")
+    data = viewer.page.pdf(prefer_css_page_size=True)
+    assert data.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", data)) == 1
+    assert viewer.app("view") == shown
+    viewer.page.emulate_media(media="print")
+    for name in ("panel", "map", "search", "tip"):
+        assert viewer.page.locator(f"#{name}").is_hidden(), name
+    for name in ("picture", "legend"):
+        assert viewer.page.locator(f"#{name}").is_visible(), name
 
 
 HOSTILE = [

@@ -120,6 +120,7 @@ export class App {
     this.placed = this.placer.place(this.opened, this.shown);
     const placedAt = performance.now();
     this.wires = new Wires(this.model, this.placed, this.shown, { allControl: this.allControl });
+    [this.placed.left, this.placed.right] = this.wires.reach();
     this.index = new WireIndex(this.wires, this.placed.height);
     this.hovered = -1;
     this.times.place = placedAt - begun;

@@ -32,6 +32,7 @@ export function listenToPointer(app, page) {
     if (down.size === 2) {
       const [other] = [...down].filter(([id]) => id !== event.pointerId).map(([, point]) => point);
       const distance = (p) => Math.hypot(p.x - other.x, p.y - other.y);
+      isDrag = true;
       app.zoom(distance(at) / Math.max(1, distance(last)), other);
     } else if (isDrag || Math.hypot(at.x - last.x, at.y - last.y) > 3) {
       isDrag = true;

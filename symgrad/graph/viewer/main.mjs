@@ -6,7 +6,7 @@ import { THEMES } from "./colour.mjs";
 import { listenToKeys, listenToMap, listenToPointer, listenToSearch } from "./input.mjs";
 import { Model } from "./model.mjs";
 import { element } from "./panel.mjs";
-import { fitted } from "./view.mjs";
+import { fitted, isWhole } from "./view.mjs";
 
 const byId = (id) => document.getElementById(id);
 
@@ -126,6 +126,7 @@ class Page {
     context.drawImage(app.map, 0, 0);
     const { view } = app;
     const room = app.room();
+    this.map.classList.toggle("idle", isWhole(view, app.placed, room));
     context.strokeStyle = THEMES[app.theme].mark;
     context.lineWidth = 1.5;
     const w = Math.max(4, (room.width / view.scale) * sx);
@@ -174,21 +175,24 @@ function listenToControls(app, page) {
   page.keys.addEventListener("click", () => page.toggleKeys());
 }
 
-/** On paper: the whole picture, light, with more pixels than the screen has. */
+/** On paper: the whole picture on one page, upright or across, light, with more pixels than the screen has. */
 function listenToPrinter(app, page) {
   let kept = null;
   window.addEventListener("beforeprint", () => {
     kept = { view: app.view, theme: app.theme, chosen: app.themeChosen };
     app.setTheme("light");
     app.isPrinting = true;
-    const width = 2400;
-    const height = Math.round(width * Math.min(1.4, (app.placed.height + 90) / (app.placed.width + 60)));
+    const { left, right, height: tall } = app.placed;
+    const ratio = Math.min(4, Math.max(0.25, (tall + 90) / (right - left + 60)));
+    document.documentElement.dataset.paper = ratio > 0.9 ? "tall" : "wide";
+    const width = Math.round(2600 / Math.max(1, ratio));
+    const height = Math.round(width * ratio);
     page.picture.width = width;
     page.picture.height = height;
     const context = page.picture.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     app.painter.marks = app.marks();
-    const view = fitted(app.placed, { width, height });
+    const view = fitted(app.placed, { width, height }, 4);
     app.painter.draw(context, { ...view, width, height }, { budget: 20000, text: true, moved: null });
   });
   window.addEventListener("afterprint", () => {

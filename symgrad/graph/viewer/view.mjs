@@ -6,24 +6,39 @@ const THINNEST = 80; // pixels that are left of the thin side of a very tall or 
 
 /** @typedef {{scale: number, x: number, y: number}} View the picture's origin in CSS pixels, and pixels per unit */
 
+/** How far lines that go around boxes reach beside them, or the boxes themselves. */
+function reach({ width, left = 0, right = width }) {
+  return { left, width: right - left };
+}
+
 /** All of the picture in the room, centred; of a very tall or very wide one the beginning. */
-export function fitted(picture, room) {
-  const whole = Math.min(room.width / (picture.width + 60), room.height / (picture.height + 90), 1.25);
-  const thin = THINNEST / Math.max(1, Math.min(picture.width, picture.height));
-  const scale = Math.min(1.25, Math.max(whole, thin));
+export function fitted(picture, room, most = 1.25) {
+  const { left, width } = reach(picture);
+  const whole = Math.min(room.width / (width + 60), room.height / (picture.height + 90), most);
+  const thin = THINNEST / Math.max(1, Math.min(width, picture.height));
+  const scale = Math.min(most, Math.max(whole, thin));
   return {
     scale,
-    x: Math.max(scale * 30, (room.width - scale * picture.width) / 2),
+    x: Math.max(scale * 30, (room.width - scale * width) / 2) - scale * left,
     y: Math.max(scale * 45, (room.height - scale * picture.height) / 2 + scale * 15),
   };
+}
+
+/** Whether the room shows all of the picture. */
+export function isWhole(view, picture, room) {
+  const { left, width } = reach(picture);
+  const x = view.x + view.scale * left;
+  const [right, bottom] = [x + view.scale * width, view.y + view.scale * picture.height];
+  return x >= 0 && view.y >= 0 && right <= room.width && bottom <= room.height;
 }
 
 /** All of it where that can be read, else its beginning over the full width. */
 export function firstView(picture, room) {
   const whole = fitted(picture, room);
   if (whole.scale >= READABLE) return whole;
-  const scale = Math.max(0.3, Math.min(room.width / (picture.width + 60), 0.85));
-  return { scale, x: (room.width - scale * picture.width) / 2, y: 45 * scale + 10 };
+  const { left, width } = reach(picture);
+  const scale = Math.max(0.3, Math.min(room.width / (width + 60), 0.85));
+  return { scale, x: (room.width - scale * width) / 2 - scale * left, y: 45 * scale + 10 };
 }
 
 /** `view` with the point of the screen held where it is while the scale changes by `factor`. */

@@ -66,6 +66,18 @@ function isPlain(model, e) {
 /** How a line goes: out of the sides of its boxes, over the boxes of its row, or from row to row. */
 export const WAYS = { sideways: 0, over: 1, upright: 2 };
 
+/** Lines from one box, or to one, share a lane; others keep their distance. */
+function isFree(taken, lane, line) {
+  let [same, source, target] = [true, true, true];
+  for (const other of taken) {
+    if (Math.abs(other.x - lane) >= 5 || other.top >= line.bottom || other.bottom <= line.top) continue;
+    same &&= other.x === lane;
+    source &&= other.source === line.source;
+    target &&= other.target === line.target;
+  }
+  return same && (source || target);
+}
+
 /** The point where the rounding of a corner begins: 7 pixels away, or half the way. */
 function towards(corner, other) {
   const [dx, dy] = [other[0] - corner[0], other[1] - corner[1]];
@@ -158,12 +170,13 @@ export class Wires {
     if (placed.count > CAREFUL) return;
     const taken = [];
     const listed = placed.spans.map(() => []);
-    for (let i = 0; i < placed.count; i++) if (!placed.open[i]) listed[placed.column[i]].push(i);
+    const frames = placed.spans.map(() => []);
+    for (let i = 0; i < placed.count; i++) (placed.open[i] ? frames : listed)[placed.column[i]].push(i);
     const order = Array.from({ length: this.count }, (_, i) => i);
     const rise = (i) => Math.abs(placed.y[this.from[i]] - placed.y[this.to[i]]);
     order.sort((p, q) => rise(p) - rise(q) || this.from[p] - this.from[q] || this.to[p] - this.to[q]);
     for (const i of order) {
-      if (this.way[i] === WAYS.upright) this.lane[i] = this.#around(i, listed, taken);
+      if (this.way[i] === WAYS.upright) this.lane[i] = this.#around(i, { listed, frames, taken });
       else if (!this.isCross[i] && this.#isApart(i, listed)) this.way[i] = WAYS.over;
     }
   }
@@ -185,31 +198,70 @@ export class Wires {
     );
   }
 
-  #around(i, listed, taken) {
+  #around(i, { listed, frames, taken }) {
     const { placed } = this;
     const a = this.from[i];
     const b = this.to[i];
+    const column = placed.column[a];
     const [one, two] = this.ends(i);
     const [top, bottom] = [Math.min(one, two), Math.max(one, two)];
     const [left, right] = [Math.min(this.startX[i], this.endX[i]), Math.max(this.startX[i], this.endX[i])];
-    const between = listed[placed.column[a]].filter(
-      (box) => placed.y[box] + placed.h[box] > top && placed.y[box] < bottom && box !== a && box !== b,
-    );
-    const blocks = (box) => placed.x[box] < right + 4 && placed.x[box] + placed.w[box] > left - 4;
-    if (!between.some(blocks)) return Number.NaN;
-    const isLeft = placed.column[a] === 0;
-    const all = [...between, a, b];
-    const edge = isLeft
-      ? Math.min(...all.map((box) => placed.x[box]))
-      : Math.max(...all.map((box) => placed.x[box] + placed.w[box]));
-    let lane = isLeft ? edge - 12 : edge + 12;
-    // lines to one box from one side share a lane; others keep their distance
-    const bus = placed.y[b] > placed.y[a] ? b : -1 - b;
-    const clash = (other) =>
-      Math.abs(other[0] - lane) < 5 && other[1] < bottom && other[2] > top && (other[3] !== bus || other[0] !== lane);
-    while (taken.some(clash)) lane += isLeft ? -6 : 6;
-    taken.push([lane, top, bottom, bus]);
-    return lane;
+    const isBeside = (box) => placed.y[box] + placed.h[box] > top && placed.y[box] < bottom;
+    const between = listed[column].filter((box) => isBeside(box) && box !== a && box !== b);
+    const blocking = between.filter((box) => placed.x[box] < right + 4 && placed.x[box] + placed.w[box] > left - 4);
+    if (!blocking.length) return Number.NaN;
+    const walls = frames[column].filter((box) => isBeside(box) && !this.#holds(box, a) && !this.#holds(box, b));
+    return this.#outwards(blocking, [...between, ...walls], { column, top, bottom, a, b, taken });
+  }
+
+  #holds(frame, box) {
+    const { x, y, w, h } = this.placed;
+    const inside = x[frame] <= x[box] && x[box] + w[box] <= x[frame] + w[frame];
+    return inside && y[frame] <= y[box] && y[box] + h[box] <= y[frame] + h[frame];
+  }
+
+  /**
+   * The first free lane beyond what is in the way, to the left in the forward column and mirrored in all others. One
+   * that leads from the same box or to it already comes first, if it is free all the way.
+   */
+  #outwards(blocking, walls, { column, top, bottom, a, b, taken }) {
+    const { x, y, w } = this.placed;
+    const sign = column === 0 ? 1 : -1;
+    const near = (box) => (column === 0 ? x[box] : -x[box] - w[box]);
+    const spans = walls.map((box) => [near(box), near(box) + w[box]]);
+    const edge = Math.min(...blocking.map(near)) - 12;
+    const down = y[b] > y[a];
+    const line = { top, bottom, source: down ? a : -1 - a, target: down ? b : -1 - b };
+    const isWalled = (lane) => spans.some(([from, to]) => from - 6 < lane && lane < to + 6);
+    const known = new Set();
+    for (const other of taken) {
+      if ((other.source === line.source || other.target === line.target) && sign * other.x <= edge) {
+        known.add(sign * other.x);
+      }
+    }
+    let lane = [...known].sort((p, q) => q - p).find((at) => !isWalled(at) && isFree(taken, sign * at, line));
+    if (lane === undefined) {
+      lane = edge;
+      for (;;) {
+        let beyond = Number.POSITIVE_INFINITY;
+        for (const [from, to] of spans) if (from - 6 < lane && lane < to + 6) beyond = Math.min(beyond, from);
+        if (beyond < Number.POSITIVE_INFINITY) lane = beyond - 12;
+        else if (!isFree(taken, sign * lane, line)) lane -= 6;
+        else break;
+      }
+    }
+    taken.push({ ...line, x: sign * lane });
+    return sign * lane;
+  }
+
+  /** How far to the left and to the right boxes and lines around them reach. */
+  reach() {
+    let [left, right] = [0, this.placed.width];
+    for (const lane of this.lane) {
+      if (lane < left) left = lane;
+      else if (lane > right) right = lane;
+    }
+    return [left, right];
   }
 
   thickness(i) {
