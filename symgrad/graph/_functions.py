@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import networkx
 
 # Functions may call themselves; nobody looks deeper than this.
-_DEPTH = 16
+DEPTH = 16
 
 
 def bodies(
@@ -81,7 +81,7 @@ def walk(graph: "networkx.MultiDiGraph") -> "Iterator[tuple[tuple[str, ...], net
     while stack:
         way, at = stack.pop()
         yield way, at
-        if len(way) < 2 * _DEPTH:
+        if len(way) < 2 * DEPTH:
             inner = [((*way, str(op), key), body) for op in calling(at) for key, body in bodies(at, op).items()]
             stack.extend(reversed(inner))
 
@@ -229,6 +229,7 @@ def _body(graph: Any, name: str, shapes: list[tuple | None]) -> "networkx.MultiD
     built.graph.update(
         source=graph_def,
         library=find,
+        depth=graph.graph.get("depth", 0) + 1,
         function=name,
         inputs=[node.name for node in graph_def.node[:arguments]],
         outputs=[flat.get(result, result) for result in results],

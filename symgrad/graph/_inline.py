@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphMismatchError, LoadError
-from ._functions import PREDICATED, bodies, calling
+from ._functions import DEPTH, PREDICATED, bodies, calling
 from ._shapes import complete
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FEW_ARGUMENTS = 3
 
 # Functions may call each other or themselves without end; a picture does not go deeper than this, nor get larger.
-_DEPTH, _CALLS, _OPS = 16, 1000, 60_000
+_CALLS, _OPS = 1000, 60_000
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def with_functions(graph: "networkx.MultiDiGraph") -> "networkx.MultiDiGraph":
     while waiting:
         call = waiting.popleft()
         calls += 1
-        if call.depth >= _DEPTH or calls > _CALLS or len(whole.graph) > _OPS + len(graph):
+        if call.depth >= DEPTH or calls > _CALLS or len(whole.graph) > _OPS + len(graph):
             whole.closed[call.shown] = "too many functions to draw"
             continue
         try:

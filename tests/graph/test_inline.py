@@ -7,7 +7,8 @@ import pytest
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
-from symgrad.graph import build, to_html, to_svg
+from symgrad.errors import ShapeError
+from symgrad.graph import build, cost, lint, to_html, to_svg
 from symgrad.graph._inline import with_functions
 from symgrad.graph._plan import plan
 from symgrad.graph._svg import to_open
@@ -104,9 +105,14 @@ def test_a_function_that_calls_itself_ends():
     inner.CopyFrom(call)
     inner.name = "again"
     inner.input[:] = [function.signature.input_arg[0].name]
-    whole = with_functions(build(graph_def))
+    graph = build(graph_def)
+    whole = with_functions(graph)
     assert len(whole) < 200
     assert "too many functions to draw" in whole.graph["closed"].values()
+    assert lint(graph) == []
+    assert cost(graph)["unknown"]["types"] == {call.op: 1}
+    with pytest.raises(ShapeError, match="a function of it calls itself"):
+        cost(graph, sizes={"batch": 2})
 
 
 def test_a_function_that_is_not_there_is_said():

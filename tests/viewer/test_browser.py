@@ -159,6 +159,10 @@ def test_drag_pans_and_the_wheel_zooms_at_the_pointer(view, mlp):
 
 def test_two_fingers_zoom_at_the_fingers_and_one_pans(view, mlp):
     viewer = view(mlp, touch=True)
+    viewer.page.touchscreen.tap(*viewer.spot("loss"))
+    viewer.until("symgradViewer.chosen !== null")
+    assert "loss" in viewer.panel.inner_text()
+    viewer.page.keyboard.press("Escape")
     touch = viewer.page.context.new_cdp_session(viewer.page)
 
     def fingers(kind, *points):
@@ -181,9 +185,6 @@ def test_two_fingers_zoom_at_the_fingers_and_one_pans(view, mlp):
     fingers("touchMove", (340, 350))
     fingers("touchEnd")
     assert (viewer.app("view.x"), viewer.app("view.y")) == pytest.approx((left + 40, top + 50), abs=0.5)
-    viewer.page.touchscreen.tap(*viewer.spot("loss"))
-    viewer.until("symgradViewer.chosen !== null")
-    assert "loss" in viewer.panel.inner_text()
 
 
 def test_a_call_opens_to_the_functions_that_it_runs(view):
