@@ -124,6 +124,7 @@ def training():
         "AdamW / Adam": (lambda: optimizers.AdamW(0.01), MEMBERS["Adam"][1]),
         "Lion / Adam": (lambda: optimizers.Lion(0.001), MEMBERS["Adam"][1]),
         "LAMB / Adam": (lambda: optimizers.LAMB(0.001), MEMBERS["Adam"][1]),
+        "Nadam / Adam": (lambda: optimizers.Nadam(0.001), MEMBERS["Adam"][1]),
     }
     for name, makers in pairs.items():
         print(f"  {name:22} {ratios(*map(training_of, makers))}")

@@ -13,6 +13,9 @@ from tensorflow.core.protobuf.config_pb2 import CallableOptions
 from tensorflow.core.protobuf.control_flow_pb2 import CondContextDef, WhileContextDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+# The name under which each run of a VarHandleOp makes a variable of its own.
+from tensorflow.python.eager.context import anonymous_name
+
 # dtypes: resource and variant; op_def_registry: declared properties of op types, also for nodes of a function.
 from tensorflow.python.framework import dtypes, op_def_registry
 
@@ -70,6 +73,7 @@ __all__ = [
     "WhileContext",
     "WhileContextDef",
     "active_overrides",
+    "anonymous_name",
     "callable_of",
     "copy_handle_data",
     "flatten_up_to",

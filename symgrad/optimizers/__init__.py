@@ -9,7 +9,7 @@ from ._constraints import rowwise
 from ._declare import hyperparameter, option, shared_slot, slot
 from ._ftrl import Ftrl
 from ._gates import accumulate, loss_scale, skip_nonfinite
-from ._kernel import Kernel
+from ._kernel import Kernel, Kernels
 from ._large_batch import LAMB, Lion
 from ._least_squares import ScipyLeastSquares
 from ._momentum import SGD, Momentum
@@ -38,6 +38,7 @@ __all__ = [
     "Ftrl",
     "Gated",
     "Kernel",
+    "Kernels",
     "Lion",
     "Momentum",
     "Nadam",

@@ -13,7 +13,7 @@ from ._chain import Transform
 from ._check import Pairs, checked_pairs
 from ._distribute import apply_in_replica, apply_merged
 from ._gradients import gradients_of
-from ._kernel import Kernel
+from ._kernel import Kernel, Kernels
 from ._state import StatefulOptimizer
 from ._update import update_by_rows, update_dense
 from ._variables import home, is_variable, unwrap
@@ -58,8 +58,8 @@ class Optimizer(StatefulOptimizer):
       ...         return velocity, {"velocity": velocity}
     """
 
-    #: TensorFlow's fused kernel for the same formula, where there is one.
-    kernel: Kernel | None = None
+    #: TensorFlow's fused kernel for the same formula, or several that make it together, where there are any.
+    kernel: Kernel | Kernels | None = None
     #: Whether the formula for some rows needs those rows alone; if not, `lazy=True` is refused.
     rowwise = True
 
@@ -237,7 +237,7 @@ class Optimizer(StatefulOptimizer):
     def _resource_apply_sparse(self, grad: tf.Tensor, handle: Any, indices: tf.Tensor) -> Any:
         return self._apply_sparse(tf.IndexedSlices(grad, indices), handle)
 
-    def _kernel(self) -> Kernel | None:
+    def _kernel(self) -> Kernel | Kernels | None:
         """The kernel for the options that were given."""
         return self.kernel
 

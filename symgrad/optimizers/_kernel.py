@@ -1,4 +1,4 @@
-"""TensorFlow's fused kernel of a formula, as one row: which raw op, and what goes into its arguments."""
+"""TensorFlow's fused kernel of a formula, as one row: which raw op, and what goes into its arguments; or several."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from ._variables import assign, is_resource, present, read, reference
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "Kernels"]
 
 
 class Kernel:
@@ -65,3 +65,18 @@ class Kernel:
         flags = {argument: h.option(name) for argument, name in self._flags.items()}
         result = op(var=reference(var), use_locking=h.use_locking, **states, **scalars, **flags, **inputs)
         return result if resource else result.op
+
+
+class Kernels:
+    """A formula by several kernels, one after the other, in fewer passes over the memory than op by op.
+
+    Args:
+      dense: function of `(grad, var, h, slots)`, the slots' variables by name: updates all by a dense gradient and
+        returns the op (None in eager code).
+      fits: function of a variable, whether that can be done for it.
+    """
+
+    sparse = False
+
+    def __init__(self, dense: Callable[..., Any], fits: Callable[[Any], bool] = lambda var: True):
+        self.dense, self.fits = dense, fits

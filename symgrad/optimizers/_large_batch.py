@@ -6,13 +6,51 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from ._adam import AdamW
+from ._adam import AdamW, moments
 from ._base import Optimizer
 from ._declare import hyperparameter, option, slot
+from ._kernel import Kernel, Kernels
+from ._scratch import can_scratch, through_scratch
+from ._variables import is_resource, read
 
 __all__ = ["LAMB", "Lion"]
 
 Step = tuple[tf.Tensor, dict[str, tf.Tensor]]
+
+
+def _rate_of_lamb(value: tf.Tensor, direction: tf.Tensor, h: Any) -> tf.Tensor:
+    adapts = h.option("adapts")
+    if adapts is None or adapts(h.variable):
+        return h.learning_rate * _ratio_of_lengths(value, direction)
+    return h.learning_rate
+
+
+def _ratio_of_lengths(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """|x| / |y|, and 1 where one of them is 0."""
+    # tf.nn.l2_loss, half of the square, is one pass.
+    squared = tf.math.divide_no_nan(tf.nn.l2_loss(x), tf.nn.l2_loss(y))
+    return tf.where(squared > 0, tf.sqrt(squared), tf.ones_like(squared))
+
+
+def _lamb_by_kernels(grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -> tf.Operation:
+    """LAMB by Adam's kernel, which adds its direction to the decay in a scratch variable; then its length is known."""
+    value, root = read(var), tf.sqrt(1 - h.beta2_power)
+
+    def adam(scratch: tf.Tensor) -> tf.Operation:
+        states = {"m": slots["m"].handle, "v": slots["v"].handle, "grad": grad, "use_locking": h.use_locking}
+        betas = {name: getattr(h, name) for name in ("beta1", "beta2", "beta1_power", "beta2_power")}
+        one = tf.constant(1, grad.dtype)
+        return tf.raw_ops.ResourceApplyAdam(var=scratch, lr=-one, epsilon=h.epsilon * root, **betas, **states)
+
+    direction = through_scratch(h.weight_decay * value, adam)
+    rate = _rate_of_lamb(value, direction, h)
+    return tf.raw_ops.ResourceApplyGradientDescent(
+        var=var.handle, alpha=rate, delta=direction, use_locking=h.use_locking
+    )
+
+
+def _can_scratch(var: Any) -> bool:
+    return is_resource(var) and can_scratch()
 
 
 class LAMB(AdamW):
@@ -32,7 +70,7 @@ class LAMB(AdamW):
     Reference: Y. You et al. (2020), Large batch optimization for deep learning: training BERT in 76 minutes, ICLR.
     """
 
-    kernel = None
+    kernel = Kernels(_lamb_by_kernels, _can_scratch)
     rowwise = False
     epsilon = hyperparameter(1e-6, low=0.0)
     weight_decay = hyperparameter(0.0, low=0.0)
@@ -40,23 +78,37 @@ class LAMB(AdamW):
 
     def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
         """The formula above."""
-        m = h.beta1 * s.m + (1 - h.beta1) * grad
-        v = h.beta2 * s.v + (1 - h.beta2) * tf.square(grad)
+        m, v = moments(grad, h, s)
         # The corrections of the means are scalars; taken together they cost one pass over the variable.
         root = tf.sqrt(1 - h.beta2_power)
         ratio = m / (tf.sqrt(v) + h.epsilon * root)
         direction = root / (1 - h.beta1_power) * ratio + h.weight_decay * var
-        rate = h.learning_rate
-        if self.adapts is None or self.adapts(h.variable):
-            rate *= _ratio_of_lengths(tf.convert_to_tensor(var), direction)
+        rate = _rate_of_lamb(tf.convert_to_tensor(var), direction, h)
         return -rate * direction, {"m": m, "v": v}
 
 
-def _ratio_of_lengths(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """|x| / |y|, and 1 where one of them is 0."""
-    x_squared, y_squared = tf.nn.l2_loss(x), tf.nn.l2_loss(y)  # half the square, in one pass
-    both = tf.logical_and(x_squared > 0, y_squared > 0)
-    return tf.where(both, tf.sqrt(tf.math.divide_no_nan(x_squared, y_squared)), tf.ones_like(x_squared))
+_DECAYED_DESCENT = Kernel(
+    "GradientDescent",
+    {},
+    {"alpha": "learning_rate"},
+    grad="delta",
+    shrink=lambda h: 1 - h.learning_rate * h.weight_decay,
+)
+
+
+def _lion_by_kernels(grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -> Any:
+    """Lion by the kernel of Keras's momentum, which makes the new m and adds it to a scratch variable.
+
+    The mix beta1 m + (1 - beta1) g has the sign of (the new m) + (beta2 / beta1 - 1) g.
+    """
+    share = tf.check_numerics(h.beta2 / h.beta1 - 1, "Lion.beta1 has to be above 0, and at this step it is not")
+
+    def momentum(scratch: tf.Tensor) -> tf.Operation:
+        states = {"var": scratch, "accum": slots["m"].handle, "use_locking": h.use_locking}
+        return tf.raw_ops.ResourceApplyKerasMomentum(lr=h.beta2 - 1, grad=grad, momentum=h.beta2, **states)
+
+    mix = through_scratch(share * grad, momentum)
+    return _DECAYED_DESCENT.dense(tf.sign(mix), var, h, {})
 
 
 class Lion(Optimizer):
@@ -66,7 +118,7 @@ class Lion(Optimizer):
 
     Args:
       learning_rate: step size; a third to a tenth of Adam's.
-      beta1: share of the momentum in the step.
+      beta1: share of the momentum in the step, above 0.
       beta2: how much of the momentum is kept.
       weight_decay: decoupled weight decay.
 
@@ -74,12 +126,13 @@ class Lion(Optimizer):
     """
 
     learning_rate = hyperparameter(1e-4, low=0.0)
-    beta1 = hyperparameter(0.9, low=0.0, below=1.0)
+    beta1 = hyperparameter(0.9, above=0.0, below=1.0)
     beta2 = hyperparameter(0.99, low=0.0, below=1.0)
     weight_decay = hyperparameter(0.0, low=0.0)
     m = slot()
+    kernel = Kernels(_lion_by_kernels, _can_scratch)
 
     def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
         """The formula above."""
         direction = tf.sign(h.beta1 * s.m + (1 - h.beta1) * grad) + h.weight_decay * var
-        return -h.learning_rate * direction, {"m": h.beta2 * s.m + (1 - h.beta2) * grad}
+        return -h.learning_rate * direction, {"m": s.m + (1 - h.beta2) * (grad - s.m)}

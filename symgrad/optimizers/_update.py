@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError, ShapeError
-from ._variables import assign, is_resource, label, present, read, scatter_add, scatter_update
+from ._variables import assign, group, is_resource, label, present, read, scatter_add, scatter_update
 
 __all__ = ["constrained", "update_by_rows", "update_dense", "update_variable"]
 
@@ -58,7 +58,7 @@ def update_dense(optimizer: Any, grad: tf.Tensor, var: Any) -> Any:
     with tf.control_dependencies([delta, *values.values(), *new.values()]):  # no slot is written before all are read
         locking = {"use_locking": h.use_locking}
         writes = [assign(slots[name], value, **locking) for name, value in new.items()]
-        return _group([var.assign_add(delta, read_value=False, **locking), *writes])
+        return group([var.assign_add(delta, read_value=False, **locking), *writes])
 
 
 def update_by_rows(optimizer: Any, grad: tf.IndexedSlices, var: Any) -> Any:
@@ -71,7 +71,7 @@ def update_by_rows(optimizer: Any, grad: tf.IndexedSlices, var: Any) -> Any:
     delta, new = _formula(optimizer, grad.values, tf.gather(var, grad.indices), h, values)
     with tf.control_dependencies([delta, *values.values(), *new.values()]):
         writes = [scatter_update(slots[name], grad.indices, value) for name, value in new.items()]
-        return _group([scatter_add(var, grad.indices, delta), *writes])
+        return group([scatter_add(var, grad.indices, delta), *writes])
 
 
 def _formula(optimizer: Any, grad: tf.Tensor, var: Any, h: Any, values: dict[str, tf.Tensor]) -> tuple:
@@ -101,8 +101,3 @@ def _like(value: Any, model: tf.Tensor, what: str) -> tf.Tensor:
     if not value.shape.is_compatible_with(model.shape):
         raise ShapeError(f"{what} has shape {value.shape}; wanted {model.shape}")
     return value
-
-
-def _group(ops: list[Any]) -> Any:
-    """One op for all of them; None in eager code, where they have run."""
-    return None if tf.executing_eagerly() else tf.group(*present(ops))

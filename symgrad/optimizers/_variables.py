@@ -14,6 +14,7 @@ __all__ = [
     "assign",
     "branches_that_know_references",
     "colocated",
+    "group",
     "home",
     "is_resource",
     "is_variable",
@@ -97,6 +98,11 @@ def scatter_update(var: Any, indices: tf.Tensor, rows: tf.Tensor) -> Any:
 def present(ops: Sequence[Any]) -> list[Any]:
     """The ops that exist: eager code has None where a graph has an op."""
     return [op for op in ops if op is not None]
+
+
+def group(ops: Sequence[Any]) -> Any:
+    """One op for all of them; None in eager code, where they have run."""
+    return None if tf.executing_eagerly() else tf.group(*present(ops))
 
 
 @contextmanager
