@@ -87,12 +87,28 @@ class Pullback:
         self._ys, self._xs, self._stop, self._name = list(ys), list(xs), list(stop), name
 
     def __call__(self, cotangents: Sequence[tf.Tensor | None]) -> list[tf.Tensor | None]:
-        """v^T J, dense; None for an x from which no derivative arrives. A y whose cotangent is None is left out."""
+        """v^T J, dense; None for an x from which no derivative arrives. A y whose cotangent is None is left out.
+
+        Raises:
+          MissingRuleError: every op on the way from some x to ys has a derivative, and yet none arrives.
+        """
         pairs = [(y, v) for y, v in zip(self._ys, cotangents) if v is not None]
         ys, vectors = [y for y, _ in pairs], [v for _, v in pairs]
         options: dict[str, Any] = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
         found = reverse(self._between, ys, self._xs, copy=self._copy, linear=self._linear, **options)
+        if len(pairs) == len(self._ys):
+            self._refuse_unexplained(found)
         return [_tensors.densify(g) if connected else None for g, connected in zip(found, self._between.connected)]
+
+    def _refuse_unexplained(self, found: Sequence[Any]) -> None:
+        """Raise where TensorFlow answers None although a path exists, unless a user's gradient function may say so."""
+        lost = [x for x, g, connected in zip(self._xs, found, self._between.connected) if connected and g is None]
+        if lost and not any(map(_is_users, self._between.ops)):
+            raise MissingRuleError(
+                f"TensorFlow gives no derivative with respect to {lost[0].name}, although every op on the way from it "
+                "to ys has one: some gradient function leaves it out. symgrad.diagnose.why_none(ys, xs) asks each of "
+                "them; give a rule with symgrad.rules.transpose for the op that it names"
+            )
 
 
 def vjp(

@@ -3,6 +3,8 @@
 A path crosses from a function body into the graph around it where the body captured a tensor, as for `tf.gradients`.
 """
 
+import functools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -58,10 +60,13 @@ class Sources:
 
 
 def maker_of(op: tf.Operation) -> tf.Operation:
-    """The op that made the stack or array whose handle is the first input of `op`."""
+    """The op that made the stack or array whose handle is the first input of `op`.
+
+    The gradient of a loop in a loop keeps the handles of the arrays of the inner loop on a stack.
+    """
     maker = op.inputs[0].op
-    while maker.type in _HANDLE_PASSES:
-        maker = maker.inputs[0].op
+    while maker.type in _HANDLE_PASSES or maker.type in STACK_POPS:
+        maker = pushes(maker_of(maker))[0].inputs[1].op if maker.type in STACK_POPS else maker.inputs[0].op
     return maker
 
 
@@ -80,10 +85,15 @@ def pushes(stack: tf.Operation) -> list[tf.Operation]:
 
 
 Passes = Callable[[tf.Operation, int], bool]
+Links = Callable[[tf.Operation], Sequence[int] | None]
 
 
 def _anything(op: tf.Operation, index: int) -> bool:
     return True
+
+
+def _to_everything(op: tf.Operation) -> None:
+    return None
 
 
 def _array_flows(write: tf.Operation) -> Iterator[tf.Tensor]:
@@ -110,6 +120,7 @@ class Between:
       tensors: ids of the tensors on the paths, xs and ys included.
       sources: what the ops read.
       passes: whether a path may enter an op through an input.
+      links: see `between`.
     """
 
     ops: list[tf.Operation]
@@ -118,15 +129,17 @@ class Between:
     tensors: set[int]
     sources: Sources
     passes: Passes = field(default=_anything)
+    links: Links = field(default=_to_everything)
     _active: dict[tf.Operation, list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def active_inputs(self, op: tf.Operation) -> list[int]:
         """The numbers of the inputs through which a path enters `op`."""
         if op not in self._active:
+            led_from = _led_from(op, self.links, self.tensors)
             self._active[op] = [
                 i
                 for i, t in enumerate(self.sources.of(op))
-                if id(t) in self.tensors and is_differentiable(t) and self.passes(op, i)
+                if led_from >> i & 1 and id(t) in self.tensors and is_differentiable(t) and self.passes(op, i)
             ]
         return self._active[op]
 
@@ -137,6 +150,7 @@ def between(
     stop: Iterable[tf.Tensor] = (),
     *,
     passes: Passes = _anything,
+    links: Links = _to_everything,
     within: Iterable[tf.Operation] | None = None,
 ) -> Between:
     """The ops between xs and ys. An x may lie upstream of another x, or be one of the ys.
@@ -147,25 +161,29 @@ def between(
       stop: tensors that count as constants (`stop_gradients`): as for `tf.gradients`, no path leads through the op that
         makes one of them, and a path may begin at one that is an x.
       passes: whether a path may enter an op through its input of this number.
+      links: for an op whose outputs do not all depend on all its inputs, the inputs behind each output as a bit mask.
       within: the ops to consider, where they are known; else all that ys are computed from.
     """
     sources = Sources(xs)
     stopped = {sources.outer(t).op for t in stop}
     ends = [sources.outer(y) for y in ys]
     candidates = ancestors(ends, sources=sources) if within is None else within
+    links = functools.cache(links)
     consumers = _consumers((op for op in candidates if op not in stopped), sources, passes)
     active = {id(x) for x in xs}
     frontier = list(xs)
     while frontier:
         tensor = frontier.pop()
-        for op in consumers.get(id(tensor), ()):
+        for op, entered in consumers.get(id(tensor), {}).items():
+            reads = links(op)
+            outputs = op.outputs if reads is None else [t for t, mask in zip(op.outputs, reads) if mask & entered]
             arrays = _array_flows(op) if op.type in _ARRAY_WRITES else ()
-            fresh = [t for t in (*op.outputs, *arrays) if id(t) not in active and is_differentiable(t)]
+            fresh = [t for t in (*outputs, *arrays) if id(t) not in active and is_differentiable(t)]
             active.update(map(id, fresh))
             frontier.extend(fresh)
     reached = [id(y) in active for y in ends]
-    ops, tensors = _leading_to(ends, active, consumers, sources)
-    return Between(in_order(ops, sources), [id(x) in tensors for x in xs], reached, tensors, sources, passes)
+    ops, tensors = _leading_to(ends, active, consumers, sources, links)
+    return Between(in_order(ops, sources), [id(x) in tensors for x in xs], reached, tensors, sources, passes, links)
 
 
 def readers(tensors: Iterable[tf.Tensor]) -> list[tf.Operation]:
@@ -236,17 +254,26 @@ def in_order(
     return ordered
 
 
-def _consumers(ops, sources, passes) -> dict[int, dict[tf.Operation, None]]:
-    """For each tensor (by id), the ops among `ops` that a path may enter from it."""
-    consumers: dict[int, dict[tf.Operation, None]] = {}
+def _led_from(op: tf.Operation, links: Links, tensors: set[int]) -> int:
+    """The inputs of `op` that its outputs among `tensors` depend on, as a bit mask."""
+    reads = links(op)
+    if reads is None:
+        return -1
+    return functools.reduce(operator.or_, (mask for t, mask in zip(op.outputs, reads) if id(t) in tensors), 0)
+
+
+def _consumers(ops, sources, passes) -> dict[int, dict[tf.Operation, int]]:
+    """For each tensor (by id), the ops among `ops` that a path may enter from it, and the inputs as a bit mask."""
+    consumers: dict[int, dict[tf.Operation, int]] = {}
     for op in ops:
         for i, t in enumerate(sources.of(op)):
             if is_differentiable(t) and passes(op, i):
-                consumers.setdefault(id(t), {})[op] = None
+                entered = consumers.setdefault(id(t), {})
+                entered[op] = entered.get(op, 0) | 1 << i
     return consumers
 
 
-def _leading_to(ends, active, consumers, sources):
+def _leading_to(ends, active, consumers, sources, links):
     """Of the active tensors those that lead to some end, and the ops on those paths."""
     tensors: set[int] = set()
     ops: dict[tf.Operation, None] = {}
@@ -257,7 +284,9 @@ def _leading_to(ends, active, consumers, sources):
             continue
         tensors.add(id(tensor))
         op = tensor.op
-        feeding = [t for t in sources.of(op) if id(t) in active and op in consumers.get(id(t), ())]
+        reads = links(op)
+        behind = -1 if reads is None else reads[tensor.value_index]
+        feeding = [t for t in sources.of(op) if id(t) in active and consumers.get(id(t), {}).get(op, 0) & behind]
         if feeding:
             ops[op] = None
             stack.extend(feeding)

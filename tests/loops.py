@@ -139,6 +139,16 @@ def triple_nested(x):
 
 
 @loop(3)
+def map_fn_in_loop(x):
+    return repeat(3, lambda i, a: [tf.map_fn(lambda e: tf.sin(e) * x[0], a)], [x])[0]
+
+
+@loop(3)
+def scan_in_loop(x):
+    return repeat(3, lambda i, a: [tf.scan(lambda s, e: s / 2 + tf.sin(e) * x[1], a)], [x])[0]
+
+
+@loop(3)
 def cond_in_loop(x):
     def body(i, a):
         return [tf.cond(tf.equal(i % 2, 0), lambda: tf.sin(a) * x, lambda: a * a + x)]

@@ -10,17 +10,13 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from .._bodies import CALLS, differentiates_bodies
 from ._inside import in_place_of
-
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 def can_inline(op: tf.Operation) -> bool:
     """True for a function call that has no gradient of the user's own."""
-    if op.type not in CALLS or "_gradient_op_type" in op.node_def.attr:
-        return False
-    function = op._gradient_function  # tf.function gives each of its calls a method of this class
-    return function is None or function.__qualname__.startswith("_DelayedRewriteGradientFunctions.")
+    return op.type in CALLS and differentiates_bodies(op)
 
 
 def inline(

@@ -231,7 +231,7 @@ class _Rebuilt:
 
     def _loop(self, place: Place) -> Any:
         members = self._members[place]
-        self._exit_everywhere(members)
+        self._exit_everywhere(members, place)
         enters = [op for op in members if op.type in ENTERS]
         conditions = [op for op in self._of_frame(place.frame) if op.type == "LoopCond"]
         merges = [op for op in members if _places.is_loop_merge(op)]
@@ -253,12 +253,16 @@ class _Rebuilt:
         constants = {op.inputs[0].name: op.outputs[0].name for op in enters if op.get_attr("is_constant")}
         return self._with_values(definition, place, constants)
 
-    def _exit_everywhere(self, members: list[tf.Operation]) -> None:
+    def _exit_everywhere(self, members: list[tf.Operation], place: Place) -> None:
         """Give each loop variable an Exit: where pruning took one away, `tf.gradients` would pass the variable over."""
         for switch in [op for op in members if _places.is_loop_switch(op)]:
             if not any(op.type in EXITS for op in switch.outputs[0].consumers()):
                 with inside(self.graph, None):
-                    members.append(tf.raw_ops.Exit(data=switch.outputs[0]).op)
+                    left = tf.raw_ops.Exit(data=switch.outputs[0])
+                members.append(left.op)
+                for around in _enclosing(self._outer(place)):
+                    if self._contexts.get(around) is not None:
+                        self._contexts[around].AddName(left.name)
 
     def _branch(self, place: Place) -> Any:
         guard = place.guards[-1]

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _walk, rules
-from ._bodies import Body, bodies
+from .._bodies import Body, bodies
 
 
 class Site:

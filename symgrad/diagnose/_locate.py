@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _pairs
-from ._bodies import bodies
+from .._bodies import bodies
 from ._scope import Scope
 
 # A body is differentiated outside of the graph that would remember the forward ops: the scope of a gradient tells.

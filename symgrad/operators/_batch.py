@@ -14,6 +14,7 @@ from ._maps import LinearMap, Rows, Space, units_for_all_examples
 from ._sweep import check_block_size, sweep
 
 
+@tf.autograph.experimental.do_not_convert
 def batch_jacobian(
     y: Any,
     x: Any,

@@ -7,6 +7,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors, _vjp, _walk
 
 
+@tf.autograph.experimental.do_not_convert
 def gradients(
     ys: Any,
     xs: Any,

@@ -16,6 +16,7 @@ from ._rop import Rop
 from ._sweep import check_block_size
 
 
+@tf.autograph.experimental.do_not_convert
 def hessian(
     y: Any, xs: Any, *, block_size: int | None = None, disconnected: str = "raise", name: str = "hessian"
 ) -> Any:
@@ -58,6 +59,7 @@ def hessian(
         return _tensors.pack(xs, [_tensors.pack(xs, row) for row in rows])
 
 
+@tf.autograph.experimental.do_not_convert
 def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str = "hvp") -> Any:
     """The Hessian of `y` times `vectors`, without the Hessian: the R-operator of the gradient (forward over reverse).
 
@@ -101,6 +103,7 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str
         return _tensors.pack(xs, call.shaped(products, call.xs))
 
 
+@tf.autograph.experimental.do_not_convert
 def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str = "ggnvp") -> Any:
     """The generalised Gauss-Newton matrix times `vectors`: J^T H J v, with J = d outputs/dx and H = d2 loss/d outputs2.
 

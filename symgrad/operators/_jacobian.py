@@ -17,6 +17,7 @@ from ._waist import waist
 Grid = list[list["tf.Tensor | None"]]
 
 
+@tf.autograph.experimental.do_not_convert
 def jacobian(
     ys: Any,
     xs: Any,

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import tensorflow.compat.v1 as tf
+
 from .. import _tensors, _vjp
 from . import _policy
 from ._call import Call
 
 
+@tf.autograph.experimental.do_not_convert
 def Lop(
     ys: Any, xs: Any, grad_ys: Any, *, disconnected: str = "raise", stop_gradients: Any = None, name: str = "Lop"
 ) -> Any:

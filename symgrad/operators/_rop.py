@@ -12,6 +12,7 @@ from . import _policy
 from ._call import Call
 
 
+@tf.autograph.experimental.do_not_convert
 def Rop(
     ys: Any,
     xs: Any,

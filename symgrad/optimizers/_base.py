@@ -99,6 +99,7 @@ class Optimizer(StatefulOptimizer):
     # ---- the three steps
 
     @_as_written
+    @tf.autograph.experimental.do_not_convert
     def minimize(
         self,
         loss: Any,
@@ -143,6 +144,7 @@ class Optimizer(StatefulOptimizer):
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 
     @_as_written
+    @tf.autograph.experimental.do_not_convert
     def compute_gradients(
         self,
         loss: Any,
@@ -167,6 +169,7 @@ class Optimizer(StatefulOptimizer):
         )
 
     @_as_written
+    @tf.autograph.experimental.do_not_convert
     def apply_gradients(
         self,
         grads_and_vars: Iterable,

@@ -1,11 +1,13 @@
 """Where a derivative ends: which input of which op does not pass one on, and why."""
 
 import enum
+import functools
+import operator
 from collections.abc import Iterable, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, _walk
+from .. import _bodies, _tensors, _tf, _walk
 from ._composites import is_composite
 from ._registry import transpose
 
@@ -86,8 +88,6 @@ _WRITING = (
     "Scatter", "SparseApply", "StridedSliceAssign",
 )  # fmt: skip
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-
 
 def cut_at(op: tf.Operation, index: int) -> Cut | None:
     """Why no derivative passes from the outputs of `op` to its input number `index`; None if one does.
@@ -161,8 +161,52 @@ def between(
     *,
     within: Iterable[tf.Operation] | None = None,
 ) -> _walk.Between:
-    """The ops between xs and ys along paths on which a derivative exists (see `_walk.between`)."""
-    return _walk.between(ys, xs, stop, passes=leads_on, within=within)
+    """The ops between xs and ys along paths on which a derivative exists (see `_walk.between`).
+
+    A loop, branch or call of V2 is passed where its bodies pass a derivative on.
+    """
+    return _walk.between(ys, xs, stop, passes=leads_on, links=links, within=within)
+
+
+def links(op: tf.Operation) -> list[int] | None:
+    """For each output of an op that runs functions, the inputs that it moves with, as a bit mask; None for others.
+
+    A loop, branch or call with a gradient of the user's own is taken as one op.
+    """
+    if not _bodies.runs_bodies(op) or not _bodies.differentiates_bodies(op):
+        return None
+    inner = _bodies.bodies(op)
+    masks = [[mask << body.offset for mask in _results(body.graph)] for body in inner if body.kind != "cond"]
+    if inner[0].kind == "cond":
+        return _over_iterations(masks[0])
+    return [functools.reduce(operator.or_, column) for column in zip(*masks)]
+
+
+def _results(body: tf.Graph) -> list[int]:
+    """For each result of a function, the arguments that it moves with, as a bit mask."""
+    known = {id(t): 1 << i for i, t in enumerate(body.inputs) if _tensors.is_differentiable(t)}
+    before = None
+    while before != known:  # more than once for the sake of V1 loops inside
+        before = dict(known)
+        for op in body.get_operations():
+            masks = [known.get(id(t), 0) if leads_on(op, i) else 0 for i, t in enumerate(op.inputs)]
+            reads = links(op) if any(masks) else None
+            for j, t in enumerate(op.outputs):
+                if _tensors.is_differentiable(t) and any(masks):
+                    through = masks if reads is None else [m for i, m in enumerate(masks) if reads[j] >> i & 1]
+                    known[id(t)] = functools.reduce(operator.or_, through, known.get(id(t), 0))
+    return [known.get(id(t), 0) for t in body.outputs]
+
+
+def _over_iterations(once: list[int]) -> list[int]:
+    """The same for a loop of zero or more iterations, from what its body does in one."""
+    masks = [1 << i for i in range(len(once))]
+    before: list[int] = []
+    while before != masks:
+        before = masks
+        feeding = [[i for i in range(len(once)) if mask >> i & 1] for mask in once]
+        masks = [functools.reduce(operator.or_, (before[i] for i in f), m) for f, m in zip(feeding, before)]
+    return masks
 
 
 def has_own_gradient(op: tf.Operation) -> bool:
@@ -180,7 +224,7 @@ def writes_state(op_type: str) -> bool:
 
 def is_call(op: tf.Operation) -> bool:
     """True for the call of a function, which TensorFlow differentiates without a registered gradient."""
-    return op.type in _CALLS or _tf.function_in(op.graph, op.type) is not None
+    return op.type in _bodies.CALLS or _tf.function_in(op.graph, op.type) is not None
 
 
 def _runs_a_function(op: tf.Operation) -> bool:

@@ -7,7 +7,7 @@ the same ops. The "tangent" of a handle is the handle of the shadow.
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _walk
-from ..control_flow import enter, switch
+from ..control_flow import enter, inside, switch
 from ..errors import ControlFlowError
 from ..rules import again
 from . import _turns
@@ -32,7 +32,10 @@ def _like(driver: Push, op: tf.Operation) -> list[tf.Tensor]:
         return switch(op, shadow(driver, op.inputs[0]))
     if op.type in ("Enter", "RefEnter"):
         return [enter(op, shadow(driver, op.inputs[0]))]
-    with beside(op):
+    if op.type == "StackPopV2":
+        return [_popped(driver, op)]
+    # The call may come from a place in a loop, and the array or stack be made outside of it.
+    with inside(op.graph, op._get_control_flow_context()):
         if op.type == "Identity":
             return [tf.identity(shadow(driver, op.inputs[0]))]
         if op.type in ("StackV2", "TensorArrayV3"):
@@ -46,7 +49,12 @@ def _like(driver: Push, op: tf.Operation) -> list[tf.Tensor]:
 
 
 def _input(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
-    """What the shadow is given where the array is given `tensor`: the tangent of a value or flow, an index as it is."""
+    """What the shadow is given where the array or stack is given `tensor`.
+
+    That is the tangent of a value or flow, the shadow of an array inside of a loop, an index as it is.
+    """
+    if tensor.dtype == tf.resource:
+        return shadow(driver, tensor)
     return moving(driver, tensor) if _tensors.is_floating(tensor) else tensor
 
 
@@ -77,6 +85,11 @@ def _array_op(driver: Push, op: tf.Operation) -> None:
 
 @handler("StackPopV2")
 def _pop(driver: Push, op: tf.Operation) -> None:
+    driver.add(op.outputs[0], _popped(driver, op))
+
+
+def _popped(driver: Push, op: tf.Operation) -> tf.Tensor:
+    """What the shadow of a stack gives where `op` takes something from the stack."""
     stack = _walk.maker_of(op)
     if driver.of(stack.outputs[0]) is None:
         shadow(driver, stack.outputs[0])
@@ -86,14 +99,14 @@ def _pop(driver: Push, op: tf.Operation) -> None:
         _turns.let_go_first(driver, push, op)
     handle = shadow(driver, op.inputs[0])
     with beside(op):
-        driver.add(op.outputs[0], _turns.take(driver, op, [handle]))
+        return _turns.take(driver, op, [handle])
 
 
 def _push(driver: Push, op: tf.Operation) -> None:
     """Push a tangent wherever the gradient pushes a value; zeros if the value does not move, so that both match."""
     handle = shadow(driver, op.inputs[0])
     with beside(op):
-        driver.add(op.outputs[0], _turns.take(driver, op, [handle, moving(driver, op.inputs[1])]))
+        driver.add(op.outputs[0], _turns.take(driver, op, [handle, _input(driver, op.inputs[1])]))
 
 
 @handler("StackPop", "StackPush")

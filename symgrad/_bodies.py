@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
+from . import _tf
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,21 @@ class Body:
 _LOOPS = frozenset({"While", "StatelessWhile"})
 _IFS = frozenset({"If", "StatelessIf"})
 _CASES = frozenset({"Case", "StatelessCase"})
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_BUILT_IN = _LOOPS | _IFS | _CASES | CALLS
+
+
+def runs_bodies(op: tf.Operation) -> bool:
+    """True for an op that runs functions."""
+    return op.type in _BUILT_IN or _tf.function_in(op.graph, op.type) is not None
+
+
+def differentiates_bodies(op: tf.Operation) -> bool:
+    """False where a gradient of the user's own stands for that of the bodies."""
+    if "_gradient_op_type" in op.node_def.attr:
+        return False
+    function = op._gradient_function  # tf.function gives each of its calls a method of this class
+    return function is None or getattr(function, "__qualname__", "").startswith("_DelayedRewriteGradientFunctions.")
 
 
 def bodies(op: tf.Operation) -> list[Body]:
@@ -39,7 +53,7 @@ def bodies(op: tf.Operation) -> list[Body]:
     if op.type in _CASES:
         branches = enumerate(op.get_attr("branches"))
         return [_body(op, "branch", 1, f.name, f"_branch_graph_{i}") for i, f in branches]
-    if op.type in _CALLS:
+    if op.type in CALLS:
         return [_body(op, "call", 0, op.get_attr("f").name)]
     if _tf.function_in(op.graph, op.type) is not None:
         return [_body(op, "call", 0, op.type)]
