@@ -34,7 +34,7 @@ class Probe:
 
     def _own_session(self) -> tf.Session:
         with self.graph.as_default():
-            session = tf.Session(graph=self.graph)
+            session = tf.Session(graph=self.graph, config=_as_built())
             session.run([v.initializer for v in tf.global_variables()])
         return session
 
@@ -68,6 +68,13 @@ class Probe:
 
     def _assign(self, variable: tf.Variable, value: np.ndarray) -> None:
         self.session.run(variable.initializer, {variable.initializer.inputs[1]: value})
+
+
+def _as_built() -> tf.ConfigProto:
+    """A session that runs graphs as they are: a check runs each a few times, and optimising it would take longer."""
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return config
 
 
 def tolerance(dtypes: Sequence[tf.DType]) -> float:

@@ -5,6 +5,7 @@ import concurrent.futures
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from sessions import AS_BUILT
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +17,7 @@ def graph():
 @pytest.fixture
 def run(graph):
     """Evaluate fetches in one session, in which variables are initialised at the first run."""
-    with tf.Session(graph=graph) as session:
+    with tf.Session(graph=graph, config=AS_BUILT) as session:
         ready = []
 
         def evaluate(fetches, feed_dict=None):
@@ -43,7 +44,7 @@ def eagerly():
 @pytest.fixture
 def session(graph):
     """A session in the graph of the test, which it makes the default one."""
-    with tf.Session(graph=graph) as session:
+    with tf.Session(graph=graph, config=AS_BUILT) as session:
         yield session
 
 

@@ -10,8 +10,6 @@ from symgrad.testing import numeric_jacobian, verify_grad
 from symgrad.testing._numeric import numeric_rop
 from symgrad.testing._probe import Probe, random_like
 
-pytestmark = pytest.mark.core
-
 # Central differences of step 6e-6 leave some 1e-10 of smooth functions of size one; the cases go up to a hundred.
 TOLERANCE = 1e-6
 
@@ -20,6 +18,7 @@ def close(got, want):
     np.testing.assert_allclose(got, want, rtol=TOLERANCE, atol=TOLERANCE * max(1, np.max(np.abs(want), initial=0)))
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_lop(case):
     with tf.Graph().as_default():
@@ -30,6 +29,7 @@ def test_lop(case):
 BY_METHOD = [(c, m) for c in CASES for m in ("double_vjp", "forward") if not (c.no_rop and m == "double_vjp")]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(("case", "method"), BY_METHOD, ids=lambda v: getattr(v, "name", v))
 def test_rop(case, method):
     rng = np.random.default_rng(0)

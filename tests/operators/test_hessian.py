@@ -9,8 +9,6 @@ import symgrad
 from symgrad.errors import DisconnectedError, MissingRuleError, ShapeError
 from symgrad.testing import numeric_jacobian
 
-pytestmark = pytest.mark.core
-
 # Central differences of step 6e-6 leave some 1e-10 of smooth functions of size one; the cases go up to a hundred.
 TOLERANCE = 1e-6
 # Rounding of sums in float64.
@@ -63,6 +61,7 @@ def test_symmetric_and_equal_to_differences_of_the_gradient(case, session):
             close(b, w)
 
 
+@pytest.mark.core
 def test_blocks_of_several_xs(session, rng):
     a, b = tf.constant(rng.standard_normal((1, 3))), tf.constant(rng.standard_normal(2))
     y = tf.reduce_sum(a**2) * tf.reduce_prod(b)
@@ -95,6 +94,7 @@ def test_a_linear_function_has_a_hessian_of_zeros(session):
     assert symgrad.hvp(y, [x, unused], [[1.0, 2.0], None], disconnected="none")[1] is None
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("size", [1, 2, None])
 def test_unknown_shapes(session, size):
     x = tf.placeholder(tf.float64, [None, 2])
@@ -104,6 +104,7 @@ def test_unknown_shapes(session, size):
     close(got.reshape(4, 4), np.diag([6, 12, 18, 24]), ROUNDING)
 
 
+@pytest.mark.core
 def test_through_a_v1_loop(session, rng):
     x = tf.constant(rng.standard_normal(3))
     with v1_control_flow():
@@ -115,6 +116,7 @@ def test_through_a_v1_loop(session, rng):
     close(got, got.T, ROUNDING)
 
 
+@pytest.mark.core
 def test_hvp_is_the_hessian_times_the_vector(session, network, rng):
     y, x = network
     loss = tf.reduce_sum(tf.sin(y))
@@ -131,6 +133,7 @@ def test_hvp_is_the_hessian_times_the_vector(session, network, rng):
     close(got["w"][1], want, ROUNDING)
 
 
+@pytest.mark.core
 def test_ggnvp_is_jt_h_j(session, network, rng):
     y, x = network
     w = tf.global_variables()[1]

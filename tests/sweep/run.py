@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from sessions import AS_BUILT
 
 import symgrad
 from sweep.table import ROADS
@@ -16,10 +17,6 @@ from symgrad.testing._probe import Probe, inner, random_like
 FINE, COARSE = 1e-6, 1e-2
 # The adjoint identity holds up to the rounding of short sums.
 ADJOINT_FINE, ADJOINT_COARSE = 1e-10, 1e-4
-
-# Without Grappler: a graph is run three times, so optimising it takes longer than it saves.
-_CONFIG = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
-_CONFIG.graph_options.rewrite_options.disable_meta_optimizer = True
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ def sweep(row):
     with tf.Graph().as_default(), contextlib.ExitStack() as stack:
         try:
             ys, xs = row.build(rng)
-            session = stack.enter_context(tf.Session(config=_CONFIG))
+            session = stack.enter_context(tf.Session(config=AS_BUILT))
             session.run(tf.global_variables_initializer())
             probe = Probe(ys, xs, session, None)
             case = _Case(row, probe, rng)

@@ -78,17 +78,17 @@ def _block(op, steps, **options):
         def draw(*shape):
             return tf.constant(0.5 * rng.standard_normal(shape), tf.float32)
 
-        xs = {"x": draw(4, 2, inputs), "cs_prev": draw(2, units), "h_prev": draw(2, units),
+        xs = {"x": draw(2, 2, inputs), "cs_prev": draw(2, units), "h_prev": draw(2, units),
                   "w": draw(inputs + units, 4 * units), "wci": draw(units), "wcf": draw(units), "wco": draw(units),
                   "b": draw(4 * units)}  # fmt: skip
         found = getattr(tf.raw_ops, op)(seq_len_max=np.int64(steps), use_peephole=True, cell_clip=0.0, **xs, **options)
         # behind its last step the op leaves all but cs and h as it finds them
-        return list(found) if steps == 4 else [found.cs, found.h], list(xs.values())
+        return list(found) if steps == 2 else [found.cs, found.h], list(xs.values())
 
-    row(op, build, f"{steps} of 4 steps", coarse=True)
+    row(op, build, f"{steps} of 2 steps", coarse=True)
 
 
-for _steps in (3, 4):
+for _steps in (1, 2):
     _block("BlockLSTM", _steps, forget_bias=1.0)
     _block("BlockLSTMV2", _steps)
 

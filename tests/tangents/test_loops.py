@@ -5,6 +5,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 from cases import v1_control_flow
 from loops import LOOPS, repeat
+from sessions import AS_BUILT
 
 import symgrad
 from symgrad import errors
@@ -54,13 +55,17 @@ def add_gradient(graph, prefix=""):
         tf.identity(tf.gradients(tf.sin(y), x)[0], name=f"{prefix}gradient")
 
 
-@pytest.mark.parametrize("source", [python, meta_graph, meta_graph_in_a_scope, bare], ids=lambda f: f.__name__)
+# A bare graph needs everything that the others need, and its contexts besides.
+SOURCES = [python, meta_graph, meta_graph_in_a_scope, pytest.param(bare, marks=pytest.mark.core)]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.name)
 def test_first_and_second_order(loop, source, rng):
     v, w = rng.standard_normal((2, *loop.point.shape))
     graph, prefix = source(loop)
     before = graph.as_graph_def().node
-    with graph.as_default(), tf.Session(config=CONFIG) as session:
+    with graph.as_default(), tf.Session(config=AS_BUILT) as session:
         x, y, g = (graph.get_tensor_by_name(f"{prefix}{name}:0") for name in ("x", "y", "gradient"))
         rop = symgrad.Rop(y, x, v)
         score = tf.reduce_sum(tf.sin(rop))
@@ -90,11 +95,6 @@ def difference(function, point, direction):
 
 def close(got, want):
     np.testing.assert_allclose(got, want, rtol=0, atol=TOLERANCE * max(1.0, np.abs(want).max()))
-
-
-CONFIG = tf.ConfigProto()
-# Its constant folding takes a loop variable whose shape grows for one of constant shape (TensorFlow 2.21).
-CONFIG.graph_options.rewrite_options.disable_meta_optimizer = True
 
 
 def test_hvp_beside_a_gradient_that_has_run():

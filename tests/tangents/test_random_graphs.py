@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sessions import AS_BUILT
 
 import symgrad
 
@@ -13,10 +14,6 @@ import symgrad
 EXAMPLES = int(os.environ.get("SYMGRAD_FUZZ", "500"))
 
 SHAPES = [(), (3,), (2, 3), (3, 2), (1, 3), (2, 1)]
-
-# Without Grappler: each graph is run three times only.
-CONFIG = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
-CONFIG.graph_options.rewrite_options.disable_meta_optimizer = True
 
 # Smooth, and of values and slopes of about one, so that thirty in a row stay where differences are good to 1e-6.
 UNARY = [
@@ -97,7 +94,7 @@ def true_shape(y):
 def test_methods_agree_with_each_other_and_with_differences(program):
     inputs, steps, count, seed = program
     rng = np.random.default_rng(seed)
-    with tf.Graph().as_default(), tf.Session(config=CONFIG) as session:
+    with tf.Graph().as_default(), tf.Session(config=AS_BUILT) as session:
         xs = [placeholder(rng, shape, known) for shape, known in inputs]
         ys = build(xs, steps)[-count:]
         points = session.run(xs)
