@@ -221,17 +221,8 @@ def _refuse_gradient_loops(between: _walk.Between) -> None:
 
 
 def require_inside(op: tf.Operation, active: set[int] | None) -> None:
-    """The same for the bodies of a private V2 loop or branch, entered through the `active` inputs (None: any)."""
-    for body in bodies(op):
-        skipped = len(op.inputs) - len(body.inputs)  # the predicate of a branch
-        entering = {i for i in range(len(body.inputs)) if active is None or i + skipped in active}
-        while True:
-            xs = [t for i, t in enumerate(body.inputs) if i in entering and _tensors.is_differentiable(t)]
-            between = rules.between(body.outputs, xs)
-            carried = {i for i, reached in enumerate(between.reached) if reached} if "While" in op.type else set()
-            if carried <= entering:
-                break
-            entering |= carried
+    """The same for the bodies of an op, entered through the `active` inputs (None: any)."""
+    for between in rules.inside(op, active):
         require_rules(between)
         for inner in between.ops:
             require_inside(inner, set(between.active_inputs(inner)))

@@ -2,8 +2,9 @@
 
 from . import _array, _image, _math, _nn, _sparse
 from ._composites import composite, composite_when, is_composite
-from ._cuts import Cut, between, cut_at, gaps, has_own_gradient, missing, writes_state
+from ._cuts import Cut, cut_at, has_own_gradient, writes_state
 from ._linearity import require_linear
+from ._paths import between, gaps, inside, missing
 from ._registry import Registry, pushforward, transpose
 from ._rows import Row, again, alike, by_input, linear, multilinear, symmetric
 from ._tensor_arrays import one_pass
@@ -21,6 +22,7 @@ __all__ = [
     "cut_at",
     "gaps",
     "has_own_gradient",
+    "inside",
     "is_composite",
     "linear",
     "missing",

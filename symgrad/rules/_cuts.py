@@ -1,9 +1,6 @@
 """Where a derivative ends: which input of which op does not pass one on, and why."""
 
 import enum
-import functools
-import operator
-from collections.abc import Iterable, Sequence
 
 import tensorflow.compat.v1 as tf
 
@@ -81,7 +78,7 @@ _BATCH_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 _BATCH_NORM_GRADS = tuple(f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3"))
 
 # Outputs whose cotangents TensorFlow's gradient function does not hear, although they move.
-_UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(_BATCH_NORMS, (1, 2))}
+UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(_BATCH_NORMS, (1, 2))}
 
 _WRITING = (
     "Apply", "Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign",
@@ -154,61 +151,6 @@ def leads_on(op: tf.Operation, index: int) -> bool:
     return cut is None or cut.is_gap
 
 
-def between(
-    ys: Sequence[tf.Tensor],
-    xs: Sequence[tf.Tensor],
-    stop: Iterable[tf.Tensor] = (),
-    *,
-    within: Iterable[tf.Operation] | None = None,
-) -> _walk.Between:
-    """The ops between xs and ys along paths on which a derivative exists (see `_walk.between`).
-
-    A loop, branch or call of V2 is passed where its bodies pass a derivative on.
-    """
-    return _walk.between(ys, xs, stop, passes=leads_on, links=links, within=within)
-
-
-def links(op: tf.Operation) -> list[int] | None:
-    """For each output of an op that runs functions, the inputs that it moves with, as a bit mask; None for others.
-
-    A loop, branch or call with a gradient of the user's own is taken as one op.
-    """
-    if not _bodies.runs_bodies(op) or not _bodies.differentiates_bodies(op):
-        return None
-    inner = _bodies.bodies(op)
-    masks = [[mask << body.offset for mask in _results(body.graph)] for body in inner if body.kind != "cond"]
-    if inner[0].kind == "cond":
-        return _over_iterations(masks[0])
-    return [functools.reduce(operator.or_, column) for column in zip(*masks)]
-
-
-def _results(body: tf.Graph) -> list[int]:
-    """For each result of a function, the arguments that it moves with, as a bit mask."""
-    known = {id(t): 1 << i for i, t in enumerate(body.inputs) if _tensors.is_differentiable(t)}
-    before = None
-    while before != known:  # more than once for the sake of V1 loops inside
-        before = dict(known)
-        for op in body.get_operations():
-            masks = [known.get(id(t), 0) if leads_on(op, i) else 0 for i, t in enumerate(op.inputs)]
-            reads = links(op) if any(masks) else None
-            for j, t in enumerate(op.outputs):
-                if _tensors.is_differentiable(t) and any(masks):
-                    through = masks if reads is None else [m for i, m in enumerate(masks) if reads[j] >> i & 1]
-                    known[id(t)] = functools.reduce(operator.or_, through, known.get(id(t), 0))
-    return [known.get(id(t), 0) for t in body.outputs]
-
-
-def _over_iterations(once: list[int]) -> list[int]:
-    """The same for a loop of zero or more iterations, from what its body does in one."""
-    masks = [1 << i for i in range(len(once))]
-    before: list[int] = []
-    while before != masks:
-        before = masks
-        feeding = [[i for i in range(len(once)) if mask >> i & 1] for mask in once]
-        masks = [functools.reduce(operator.or_, (before[i] for i in f), m) for f, m in zip(feeding, before)]
-    return masks
-
-
 def has_own_gradient(op: tf.Operation) -> bool:
     """True if the gradient of this one op is not that of its type: a custom gradient or an override."""
     if op._gradient_function is not None:
@@ -229,34 +171,3 @@ def is_call(op: tf.Operation) -> bool:
 
 def _runs_a_function(op: tf.Operation) -> bool:
     return any(value.HasField("func") for value in op.node_def.attr.values())
-
-
-Gap = tuple[tf.Operation, int, Cut]
-
-
-def missing(ys: list[tf.Tensor], xs: list[tf.Tensor], stop: Sequence[tf.Tensor] = ()) -> list[Gap]:
-    """What a derivative of ys with respect to xs needs and is not there.
-
-    Args:
-      ys: tensors of one graph.
-      xs: tensors (for a variable its handle) of that graph.
-      stop: tensors behind which no path continues.
-
-    Returns:
-      `(op, input index, cause)` for each op on a path from xs to ys that has a derivative and no rule for it.
-    """
-    return gaps(between(ys, xs, stop))
-
-
-def gaps(between: _walk.Between) -> list[Gap]:
-    """The same for paths that have been walked already."""
-    found = []
-    for op in between.ops:
-        for index in between.active_inputs(op):
-            cut = cut_at(op, index)
-            if cut is not None and cut.is_gap:
-                found.append((op, index, cut))
-        unheard = () if has_own_gradient(op) else _UNHEARD.get(op.type, ())
-        if any(id(op.outputs[k]) in between.tensors for k in unheard):
-            found.append((op, between.active_inputs(op)[0], Cut.UNHEARD))
-    return found

@@ -91,3 +91,19 @@ def test_the_registry_of_tensorflow_is_left_alone():
     x = tf.constant([1.0, -3.0], tf.float64)
     got = run(symgrad.Rop(tf.nn.softsign(x), x, [1, 1], method="double_vjp"))
     np.testing.assert_allclose(got, [1 / 4, 1 / 16], rtol=1e-14)
+
+
+def test_missing_looks_into_bodies():
+    def sine(a):
+        return tf.ensure_shape(tf.py_func(np.sin, [a], tf.float32, name="sine"), [2])
+
+    with tf.Graph().as_default():
+        x = tf.constant([0.5, 1.0])
+        y = tf.while_loop(
+            lambda i, a: i < 3,
+            lambda i, a: (i + 1, tf.cond(i < 1, lambda: a * x, lambda: x * sine(a))),
+            (0, x),
+        )[1]
+        ((op, index, cause),) = symgrad.rules.missing([y], [x])
+        assert (op.name, op.type, index, cause.name) == ("sine", "PyFunc", 0, "NOT_DIFFERENTIABLE")
+        assert symgrad.rules.missing([tf.stop_gradient(y) * x], [x]) == []
