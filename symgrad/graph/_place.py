@@ -71,7 +71,7 @@ def place(plan: Plan, opened: set[int]) -> Placed:
         spans.append((x, x + w))
         x += w + (COLUMN_GAP if w else 0.0)
     boxes = list(_boxes(plan, opened, sizes, [start for start, _ in spans]))
-    return Placed(boxes, spans, max(end for _, end in spans), sizes[0].height)
+    return Placed(boxes, spans, max((end for start, end in spans if end > start), default=0.0), sizes[0].height)
 
 
 def is_open(plan: Plan, at: int, opened: set[int]) -> bool:

@@ -180,7 +180,7 @@ export class Placer {
       const w = sizes.widths[k];
       starts.push(x);
       placed.spans.push([x, x + w]);
-      placed.width = Math.max(placed.width, x + w);
+      if (w) placed.width = x + w;
       x += w + (w ? metrics.columnGap : 0);
     }
     placed.height = sizes.heights[0];
