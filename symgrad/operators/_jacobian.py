@@ -9,12 +9,11 @@ from .. import _tensors, rules
 from . import _limits, _policy
 from ._auto import check_mode, choose
 from ._call import Call
+from ._devices import Grid, Shared, check_devices, check_shareable
 from ._holomorphic import check_holomorphic
 from ._maps import Columns, LinearMap, Rows, Space, unit_vectors
 from ._sweep import check_block_size, sweep
 from ._waist import waist
-
-Grid = list[list["tf.Tensor | None"]]
 
 
 @tf.autograph.experimental.do_not_convert
@@ -26,6 +25,7 @@ def jacobian(
     block_size: int | None = None,
     disconnected: str = "raise",
     stop_gradients: Any = None,
+    devices: Sequence[str] | None = None,
     name: str = "jacobian",
 ) -> Any:
     """The Jacobian dy/dx of each y by each x, as one tensor in the graph.
@@ -44,6 +44,9 @@ def jacobian(
       disconnected: what to give for an x that no y depends on and a y that depends on no x: "raise", "zero" or "none".
         A y that does not depend on one x but on others has a block of zeros.
       stop_gradients: tensor or structure of tensors that count as constants.
+      devices: names of devices, such as "/job:worker/task:1" or "CPU:1", that share the rows or columns of each block
+        of the Jacobian, each with its own copy of the forward pass. Variables, placeholders and random numbers exist
+        once, where they are, and are sent. None: ops are placed as any others.
       name: scope of the new ops.
 
     Returns:
@@ -54,7 +57,9 @@ def jacobian(
       DisconnectedError, MissingRuleError, GraphMismatchError: as for `Lop`.
       DtypeError: also for complex ys that are not holomorphic functions of xs.
       ShapeError: the result would be larger than `symgrad.operators.limits` allows.
-      ControlFlowError: ys cross V1 loops that do not vectorise, and the rows or columns are many.
+      ControlFlowError: ys cross V1 loops that do not vectorise, and the rows or columns are many; or V1 loops, or a
+        function around the call, and `devices` are given.
+      DeviceError: `devices` is no list of names of devices. (Whether they exist a session tells when it runs.)
 
     Example:
       >>> x = tf.constant([1., 2., 3.])
@@ -64,12 +69,15 @@ def jacobian(
     """
     check_mode(mode)
     check_block_size(block_size)
+    devices = check_devices(devices)
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         between = rules.between(call.ys, call.tensors, call.stop)
         reached, connected = between.reached, between.connected
         _policy.for_paths(between, call.ys, call.xs, disconnected, call.stop)
         check_holomorphic(between, call.ys, call.xs)
-        found = grid(call.ys, call.xs, call.stop, mode=mode, block_size=block_size)
+        if devices is not None:
+            check_shareable(between)
+        found = grid(call.ys, call.xs, call.stop, mode=mode, block_size=block_size, devices=devices)
         if disconnected == "none":
             blocks = [[b if r and c else None for b, c in zip(row, connected)] for row, r in zip(found, reached)]
         else:
@@ -84,12 +92,16 @@ def grid(
     *,
     mode: str,
     block_size: int | None,
+    devices: Sequence[str] | None = None,
 ) -> list[list[tf.Tensor]]:
     """dy_k/dx_i for every pair, in its shape; zeros where y_k does not depend on x_i."""
     for y in ys:
         for x in xs:
             _limits.check_result(y.shape.concatenate(x.shape), y.dtype, f"the Jacobian of {y.name} by {x.label}")
-    found = _tabulated(ys, xs, stop, mode, block_size)
+    if devices is None:
+        found = _tabulated(ys, xs, stop, mode, block_size)
+    else:
+        found = Shared(devices, block_size).grid(ys, xs, stop, mode)
     of_ys, of_xs = [Space.of(y) for y in ys], [Space.of(x) for x in xs]
     return [[block(y, x, b) for x, b in zip(of_xs, row)] for y, row in zip(of_ys, found)]
 

@@ -1,7 +1,7 @@
 """Jacobians larger than memory: blocks of rows, one run of a session each."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from .. import _tensors, _walk, rules
 from ..errors import ControlFlowError, ShapeError
 from . import _limits, _policy
 from ._call import Call
+from ._crew import Plan, blamed, blocks_over, check_present, spread
+from ._devices import check_devices, check_shareable
 from ._holomorphic import check_holomorphic
 from ._maps import LinearMap, Rows
+from ._place import dependents, stays
 from ._rop import refuse_v1_loops
-from ._sweep import check_block_size, sweep
+from ._sweep import check_block_size, sweep, sweep_from
 from ._vectorise import trial
 from ._waist import waist
 
@@ -26,12 +29,22 @@ _SOURCES = frozenset({"Const", "Placeholder", "PlaceholderWithDefault", "ReadVar
 
 
 def jacobian_blocks(
-    y: Any, x: Any, *, session: tf.Session, feed_dict: dict[Any, Any] | None = None, block_size: int | None = None
+    y: Any,
+    x: Any,
+    *,
+    session: tf.Session,
+    feed_dict: dict[Any, Any] | None = None,
+    block_size: int | None = None,
+    devices: Sequence[str] | None = None,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """The Jacobian dy/dx in blocks of rows, computed one after the other as they are asked for.
+    """The Jacobian dy/dx in blocks of rows, computed one after the other as they are asked for, or on many devices.
 
     What the rows have in common is computed once, in the first run, and fed to the others: all blocks belong to one
     forward pass, with one dropout mask.
+
+    With `devices`, each of them runs its own copy of the forward pass, once, on the same values of variables, feeds and
+    random numbers, and keeps what the rows have in common; then each computes block after block. Blocks are given as
+    they finish, in any order. Every device has one block at work or waiting to be taken.
 
     Args:
       y: tensor, any shape.
@@ -39,7 +52,8 @@ def jacobian_blocks(
       session: where variables have their values; one run for each block.
       feed_dict: what y needs to be fed.
       block_size: how many rows a block has; None is as many as fit in the memory budget, see
-        `symgrad.operators.limits`.
+        `symgrad.operators.limits`, and with `devices` at most an equal share of the rows.
+      devices: names of devices of the session, such as "/job:worker/task:1" or "CPU:1".
 
     Returns:
       Iterator of `(rows, block)`: a slice of the elements of y in C order, and an array [rows] + x.shape with
@@ -48,6 +62,7 @@ def jacobian_blocks(
     Raises:
       DisconnectedError, MissingRuleError, DtypeError, GraphMismatchError, ControlFlowError: as for `jacobian`.
       ControlFlowError: also where random numbers are drawn inside a loop that the derivative has to run again.
+      DeviceError: the session has no such device; or, from the iterator, a device stopped while it was at work.
 
     Example:
       >>> x = tf.constant([1., 2., 3.])
@@ -58,6 +73,7 @@ def jacobian_blocks(
       slice(2, 3, None) [[0.0, 0.0, 6.0]]
     """
     check_block_size(block_size)
+    devices = check_devices(devices)
     with Call(y, x, None, "raise", "jacobian_blocks") as call:
         if len(call.ys) != 1 or len(call.xs) != 1:
             raise ShapeError("jacobian_blocks takes one y and one x; call it for each pair")
@@ -65,59 +81,53 @@ def jacobian_blocks(
         refuse_v1_loops(between, "rows in blocks")
         _policy.for_paths(between, call.ys, call.xs, "raise")
         check_holomorphic(between, call.ys, call.xs)
-        plan = _plan(call, between, session, dict(feed_dict or {}), block_size)
-    return _blocks(plan, session)
+        feeds = dict(feed_dict or {})
+        if devices is None:
+            plan, common = _plan(call, between, session, feeds, block_size)
+            values = session.run(common, feeds)
+            return _blocks(replace(plan, feeds={**feeds, **dict(zip([t.name for t in common], values))}), session)
+        check_shareable(between)
+        check_present(session, devices)
+        with blamed(session, devices, "the size was asked for"):
+            plan, common = _plan(call, between, session, feeds, block_size, devices)
+        blocks = blocks_over(spread(plan, common, call.tensors[0], devices), session, feeds)
+    next(blocks)
+    return blocks
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What to run.
-
-    Attributes:
-      count: rows in all.
-      shape: of x.
-      size: rows in a run.
-      start: placeholder for the first row of a run.
-      block: those rows, [size, elements of x].
-      feeds: for every run.
-    """
-
-    count: int
-    shape: tuple[int, ...]
-    size: int
-    start: tf.Tensor
-    block: tf.Tensor
-    feeds: dict[Any, Any]
+def _blocks(plan: Plan, session: tf.Session) -> Iterator[tuple[slice, np.ndarray]]:
+    for rows in plan.slices():
+        yield rows, plan.cut(rows, session.run(plan.block, plan.feed(rows)))
 
 
-def _blocks(plan: _Plan, session: tf.Session) -> Iterator[tuple[slice, np.ndarray]]:
-    for first in range(0, plan.count, plan.size):
-        last = min(first + plan.size, plan.count)
-        begin = max(0, last - plan.size)
-        rows = session.run(plan.block, {**plan.feeds, plan.start.name: begin})
-        yield slice(first, last), rows[first - begin : last - begin].reshape((last - first, *plan.shape))
-
-
-def _plan(call: Call, between: _walk.Between, session: tf.Session, feeds: dict, block_size: int | None) -> _Plan:
+def _plan(
+    call: Call,
+    between: _walk.Between,
+    session: tf.Session,
+    feeds: dict,
+    block_size: int | None,
+    devices: Sequence[str] = (),
+) -> tuple[Plan, list[tf.Tensor]]:
+    """The plan, and the tensors that its rows have in common."""
     (y,), (x,) = call.ys, call.xs
     count, shape = session.run([tf.size(y), tf.shape(x.value())], feeds)
     narrow = waist(between, call.ys, call.xs)
     target = x if narrow is None else _tensors.inputs([narrow], narrow.graph)[0]
     linear = Rows([y], [target], call.stop).linear(0)
     size, vectorises = _size(linear, block_size, int(count), int(np.prod(shape)))
+    if devices:
+        size = max(1, min(size, -(-int(count) // len(devices))))
     start = tf.placeholder(tf.int32, [], "start")
-    shifted = replace(linear, count=size, seeds=lambda indices: linear.seeds(indices + start))
-    (rows,) = sweep(shifted, size if vectorises else 1, f"the Jacobian of {y.name} in blocks")
+    (rows,) = sweep_from(start, size, linear, size if vectorises else 1, f"the Jacobian of {y.name} in blocks")
     rows = tf.reshape(rows, [size, -1])
     if narrow is not None:
         (onward,) = sweep(Rows([narrow], [x], call.stop).linear(0), None, f"the Jacobian of {narrow.name} by rows")
         rows = tf.matmul(rows, tf.reshape(onward, [narrow.shape.num_elements(), -1]))
-    # Behind a V1 branch that is not taken there are dead tensors, which have no value to be fed.
+    # Behind a V1 branch that is not taken there are dead tensors, which have no value to be kept.
     branches = any(op.type in ("Merge", "RefMerge") for op in between.ops)
-    common = [] if branches else _in_common(rows, start)
+    common = [] if branches else _in_common(rows, start, _can_be_kept if devices else _can_be_fed)
     _refuse_random(rows, common)
-    feeds.update(zip([t.name for t in common], session.run(common, feeds)))
-    return _Plan(int(count), tuple(int(d) for d in shape), size, start, rows, feeds)
+    return Plan(int(count), tuple(int(d) for d in shape), size, start, rows, feeds), common
 
 
 def _size(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[int, bool]:
@@ -133,28 +143,44 @@ def _size(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[in
     return max(1, min(block_size, elements[0])), vectorises
 
 
-def _in_common(rows: tf.Tensor, start: tf.Tensor) -> list[tf.Tensor]:
-    """The tensors that the rows of a run are computed from and that do not change from run to run.
+def _in_common(rows: tf.Tensor, start: tf.Tensor, keep: Callable[[tf.Tensor], bool]) -> list[tf.Tensor]:
+    """The tensors to `keep` that the rows of a run are computed from and that do not change from run to run.
 
-    Variables and constants stay where they are. So do the lists of loops, which
-    cannot be fed: they are computed in every run.
+    Of what cannot be kept, as the lists of loops, every run computes what lies behind the kept.
     """
-    # In the order in which they were made: ops wait for each other too, as gradient functions make them.
-    depends: set[tf.Operation] = set()
-    for op in start.graph.get_operations():
-        if op is start.op or any(t.op in depends for t in op.inputs) or not depends.isdisjoint(op.control_inputs):
-            depends.add(op)
+    depends = dependents(start)
     needed = [op for op in _walk.ancestors([rows], every=True) if op in depends]
-    return list(dict.fromkeys(t for op in needed for t in op.inputs if t.op not in depends and _can_be_fed(t)))
+    todo = [t for op in needed for t in op.inputs if t.op not in depends]
+    seen: set[int] = set()
+    kept: dict[tf.Tensor, None] = {}
+    while todo:
+        tensor = todo.pop(0)
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        if keep(tensor):
+            kept[tensor] = None
+        else:
+            todo += tensor.op.inputs
+    return list(kept)
 
 
 def _can_be_fed(tensor: tf.Tensor) -> bool:
+    """Variables and constants stay where they are."""
     op = tensor.op
     while op.type == "Identity":
         op = op.inputs[0].op
+    return op.type not in _SOURCES and _is_movable(tensor)
+
+
+def _can_be_kept(tensor: tf.Tensor) -> bool:
+    """Constants are copied, if they are small."""
+    return (tensor.op.type != "Const" or stays(tensor.op)) and _is_movable(tensor)
+
+
+def _is_movable(tensor: tf.Tensor) -> bool:
     carrier = tensor.dtype.base_dtype in (tf.resource, tf.variant)
-    movable = tensor.graph.is_feedable(tensor) and tensor.graph.is_fetchable(tensor)
-    return op.type not in _SOURCES and not carrier and movable
+    return not carrier and tensor.graph.is_feedable(tensor) and tensor.graph.is_fetchable(tensor)
 
 
 def _refuse_random(rows: tf.Tensor, common: Sequence[tf.Tensor]) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import tensorflow.compat.v1 as tf
 
@@ -43,6 +44,14 @@ def sweep(linear: LinearMap, block_size: int | None, label: str) -> list[tf.Tens
     size = 1 if outcome.reason else block_size or _affordable(linear, outcome)
     found = iter(_swept(linear, size, present))
     return [next(found) if p else None for p in present]
+
+
+def sweep_from(
+    start: tf.Tensor, size: Count, linear: LinearMap, block_size: int | None, label: str
+) -> list[tf.Tensor | None]:
+    """As `sweep`, for the `size` vectors of the basis from number `start` on; those past the end give zeros."""
+    some = replace(linear, count=size, seeds=lambda indices: linear.seeds(indices + start))
+    return sweep(some, block_size, label)
 
 
 def _swept(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[tf.Tensor]:
