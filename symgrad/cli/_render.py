@@ -30,9 +30,9 @@ Size = Annotated[
 _COSTS = {"cost": "flops", "flops": "flops", "bytes": "bytes"}
 
 # What each format can be told.
-_DRAWN = frozenset({"fold", "constants", "color"})
+_DRAWN = frozenset({"fold", "constants", "color", "functions"})
 _OPTIONS = {
-    ".html": frozenset({"fold", "color"}),
+    ".html": frozenset({"fold", "color", "functions"}),
     ".svg": _DRAWN,
     ".png": _DRAWN,
     ".pdf": _DRAWN,
@@ -51,10 +51,14 @@ def render(
     color: Color = None,
     size: Size = None,
     constants: Annotated[bool, typer.Option(help="Draw constants and initialisers too.")] = False,
+    functions: Annotated[bool, typer.Option(help="Draw the functions that ops call too.")] = True,
     tags: Tags = None,
 ) -> None:
     """Draw a model: forward on the left, each gradient in the row of what it is the gradient of."""
-    options = _checked(out.suffix.lower(), {"fold": fold, "color": color, "constants": constants or None})
+    options = _checked(
+        out.suffix.lower(),
+        {"fold": fold, "color": color, "constants": constants or None, "functions": None if functions else False},
+    )
     built = _build(model, ys, xs, tags)
     _write(built, out, _with_costs(built, options, size))
     typer.echo(f"Wrote {out}: {_contents(built)}.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -100,11 +101,9 @@ class _Reader:
     """Output dtypes and shapes of NodeDefs."""
 
     def __init__(self, wiring: Wiring):
-        import tensorflow.compat.v1 as tf
-
         from .._tf import op_def_registry
 
-        self._dtypes = {number: tf.as_dtype(number).name for number in _dtype_numbers(tf)}
+        self._dtypes = _dtype_names()
         self._op_def = op_def_registry.get
         self._known: dict[TensorSpec, TensorSpec] = {}
         self._definitions: dict[str, list[tuple[int, str, str, str]] | None] = {}
@@ -183,13 +182,15 @@ def shape_of(proto: Any) -> tuple[int | None, ...] | None:
     return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)
 
 
-def _dtype_numbers(tf: Any) -> list[int]:
-    """The dtypes this TensorFlow has names for; reference dtypes are these plus 100."""
-    numbers = []
+@cache
+def _dtype_names() -> dict[int, str]:
+    """The dtypes this TensorFlow has names for, by number; reference dtypes are these plus 100."""
+    import tensorflow.compat.v1 as tf
+
+    names = {}
     for number in range(1, 100):
         try:
-            tf.as_dtype(number)
+            names[number] = tf.as_dtype(number).name
         except TypeError:
             continue
-        numbers.append(number)
-    return numbers
+    return names

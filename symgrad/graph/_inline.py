@@ -17,6 +17,9 @@ _FEW_ARGUMENTS = 3
 # Functions may call each other or themselves without end; a picture does not go deeper than this, nor get larger.
 _CALLS, _OPS = 1000, 60_000
 
+# Shapes within functions are inferred for so many of them: it takes longer than all the rest.
+_INFERRED = 32
+
 
 @dataclass(frozen=True)
 class _Call:
@@ -90,7 +93,7 @@ def _add(whole: _Whole, call: _Call, key: str, body: "networkx.MultiDiGraph") ->
     whole.prefix[call.shown, key] = scope
     whole.inner.append((call.shown, scope, body))
     caller = whole.graph.nodes[call.shown]
-    outputs = complete(body, {})
+    outputs = complete(body, {}) if len(whole.inner) <= _INFERRED else body.nodes(data="outputs")
     forward = whole.prefix.get((caller["pair"], key)) if caller["role"] == "backward" else scope
     arguments = set(body.graph["inputs"]) if len(body.graph["inputs"]) > _FEW_ARGUMENTS else ()
     for name, node in body.nodes(data=True):

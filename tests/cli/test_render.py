@@ -8,6 +8,7 @@ from urllib.parse import urlparse
 import networkx as nx
 import pydot
 import pytest
+import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
 from symgrad.cli import main
@@ -73,6 +74,7 @@ def test_options_reach_the_picture(model, tmp_path, capsys):
         (["-o", "g.svg", "--color", "type"], "--color: color is 'type'; this picture can be coloured by role"),
         (["-o", "g.svg", "--size", "batch=3"], "--size: needs --color cost or flops or bytes"),
         (["-o", "g.json", "--fold", "1"], "--fold: has no meaning for a .json file"),
+        (["-o", "g.json", "--no-functions"], "--functions: has no meaning for a .json file"),
         (["-o", "g.html", "--constants"], "--constants: has no meaning for a .html file"),
         (["-o", "g.html", "--color", "taste"], "--color: color is 'taste'; this graph can be coloured by role, type"),
     ],
@@ -93,6 +95,15 @@ def test_colours_by_cost(model, color, measure, tmp_path, capsys):
         assert run(command, capsys)[::2] == (0, "")
     assert f'"colour":"{measure}"' in (tmp_path / "g.html").read_text(encoding="utf-8")
     assert f">{measure} " in (tmp_path / "g.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("option", "drawn"), [([], True), (["--no-functions"], False)])
+def test_functions_are_drawn_unless_not_wanted(option, drawn, tmp_path, capsys):
+    with tf.Graph().as_default() as graph:
+        tf2.function(tf.sin)(tf.placeholder(tf.float32, [3]))
+    (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    assert run(["render", tmp_path / "model.pb", "-o", tmp_path / "g.svg", *option], capsys)[::2] == (0, "")
+    assert ("f (function)" in (tmp_path / "g.svg").read_text(encoding="utf-8")) == drawn
 
 
 def test_sizes_that_are_not_known_are_said(model, tmp_path, capsys):
