@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from .._files import called_by, functions_of
 from ._attributes import graph_def_of
 
 if TYPE_CHECKING:
@@ -69,33 +70,6 @@ def digests(graph: "networkx.MultiDiGraph") -> Callable[[str], str]:
     return digest
 
 
-def calls_itself(functions: Iterable[Any]) -> bool:
-    """Whether one of some FunctionDefs calls itself, by others too: TensorFlow follows such without end and crashes."""
-    waiting = {function.signature.name: set(called_by(function.node_def)) for function in functions}
-    done = [name for name, called in waiting.items() if not called & waiting.keys()]
-    callers: dict[str, list[str]] = {}
-    for name, called in waiting.items():
-        for other in called & waiting.keys():
-            callers.setdefault(other, []).append(name)
-    left = {name: len(called & waiting.keys()) for name, called in waiting.items()}
-    for name in done:  # the list grows while it is walked
-        for caller in callers.get(name, ()):
-            left[caller] -= 1
-            if not left[caller]:
-                done.append(caller)
-    return len(done) < len(waiting)
-
-
-def called_by(nodes: Iterable[Any]) -> list[str]:
-    """Names of the functions in the attributes of NodeDefs, each once, in their order."""
-    functions = (f for node in nodes for attr in node.attr.values() for f in _functions(attr))
-    return list(dict.fromkeys(function.name for function in functions))
-
-
-def _functions(attr: Any) -> Iterable[Any]:
-    return (attr.func,) if attr.HasField("func") else attr.list.func
-
-
 def _digest(function: Any, known: dict[str, str]) -> str:
     inputs, outputs = function.signature.input_arg, function.signature.output_arg
     position = {arg.name: i for i, arg in enumerate(inputs)}
@@ -125,6 +99,6 @@ def attribute_key(node: Any, digest: Callable[[str], str]) -> tuple:
         if key == "_gradient_op_type":  # the numbers of gradient functions count up within a process
             row.append((key, _NUMBER.sub(b"", attr.s)))
         elif not key.startswith("_"):
-            called = tuple(digest(function.name) for function in _functions(attr))
+            called = tuple(digest(function.name) for function in functions_of(attr))
             row.append((key, called or attr.SerializeToString(deterministic=True)))
     return tuple(row)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .. import _files
 from ..errors import GraphMismatchError, ShapeError
 from ._attributes import graph_def_of
 from ._core import DECLARED, TensorSpec, live_shape
-from ._library import add_functions, calls_itself
+from ._library import add_functions
 
 if TYPE_CHECKING:
     import networkx
@@ -139,7 +140,7 @@ def _check(name: str, shape: Any, dims: list[int]) -> None:
 def _infer(graph_def: Any) -> dict[str, list[tuple[int | None, ...] | None]]:
     import tensorflow.compat.v1 as tf
 
-    if calls_itself(graph_def.library.function):
+    if _files.calls_itself(graph_def.library.function):
         raise ValueError("a function of it calls itself")
     for node in graph_def.node:  # places say nothing of shapes, and TensorFlow is slow at ops that have none
         node.ClearField("device")

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .._files import GraphFile, ends, read
+from .._files import GraphFile, calls_itself, ends, read
 from ..errors import ControlFlowError, LoadError
 from ._model import Model
 from ._variables import variables_of
@@ -36,6 +36,11 @@ def load(
 
     file = read(path, tags=tags)
     _check_ops(file)
+    if calls_itself(file.graph_def.library.function):
+        raise LoadError(
+            f"{file.label}: a function in it calls itself, directly or by others, which TensorFlow's import follows "
+            "without end. symgrad.graph.build reads the file without importing it."
+        )
     graph = tf.Graph()
     with graph.as_default():
         try:

@@ -168,3 +168,17 @@ def test_what_tensorflow_refuses_is_a_load_error():
     bad = tf.GraphDef(node=[tf.NodeDef(name="a", op="Placeholder"), tf.NodeDef(name="b", op="MatMul", input=["a"])])
     with pytest.raises(LoadError, match="cannot import this GraphDef"):
         symgrad.loaders.load(bad.SerializeToString())
+
+
+def test_a_function_that_calls_itself_is_a_load_error():
+    """TensorFlow's import would end the process."""
+    with tf.Graph().as_default() as graph:
+        tf2.function(lambda x: x * x)(tf.placeholder(tf.float32, [3]))
+    graph_def = graph.as_graph_def()
+    (function,) = graph_def.library.function
+    (call,) = (node for node in graph_def.node if node.op.endswith("PartitionedCall"))
+    again = function.node_def.add()
+    again.CopyFrom(call)
+    again.name, again.input[:] = "again", [function.signature.input_arg[0].name]
+    with pytest.raises(LoadError, match="calls itself"):
+        symgrad.loaders.load(graph_def.SerializeToString())
