@@ -38,6 +38,10 @@ from tensorflow.python.framework.ops import EagerTensor, get_gradient_function, 
 # The functions that PyFunc nodes call, by token: a node written into a GraphDef by hand needs one.
 from tensorflow.python.ops import handle_data_util, script_ops
 
+# Branches of graphs that are there as one If or Case op, known to TensorFlow's gradient code.
+from tensorflow.python.ops.cond_v2 import _build_case as build_case
+from tensorflow.python.ops.cond_v2 import _build_cond as build_cond
+
 # The contexts of V1 branches and loops, without which tf.gradients cannot pass them.
 from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
 
@@ -53,6 +57,8 @@ from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
 from tensorflow.python.ops.resource_variable_ops import ResourceVariable, is_resource_variable
 
 # tf.while_loop makes V1 frames unless control flow v2 is on for the whole process; a row loop must be one While op.
+# build_while_op: a While op of graphs for its condition and body that are there, known to TensorFlow's gradient code.
+from tensorflow.python.ops.while_v2 import _build_while_op as build_while_op
 from tensorflow.python.ops.while_v2 import while_loop as while_loop_v2
 
 # The op that initialises the tables of a SavedModel and the asset files to feed it, in each of the three places where
@@ -74,6 +80,9 @@ __all__ = [
     "WhileContextDef",
     "active_overrides",
     "anonymous_name",
+    "build_case",
+    "build_cond",
+    "build_while_op",
     "callable_of",
     "copy_handle_data",
     "flatten_up_to",
@@ -93,6 +102,7 @@ __all__ = [
     "pfor",
     "register_python_function",
     "results_of_custom_gradient",
+    "share_functions",
     "traced_graph",
     "uid",
     "while_loop_v2",
@@ -118,6 +128,12 @@ def traced_graph(graph, name):
             return traced if isinstance(traced, FuncGraph) else None
         graph = getattr(graph, "outer_graph", None)
     return None
+
+
+def share_functions(source, target):
+    """Let ops of the function body `target` call the functions that ops of the body `source` call."""
+    for function in source._functions.values():
+        target._add_function_recursive(function)
 
 
 def results_of_custom_gradient(op):

@@ -1,11 +1,11 @@
 """Control flow that TensorFlow cannot differentiate as it stands: private copies of V2 ops, V1 contexts rebuilt."""
 
 from ._frames import enter, exit_of, switch, variable_beside
-from ._inline import CALLS, can_inline
+from ._inline import CALLS, can_inline, graft
 from ._inside import inside
 from ._mend import mend_zero_gradients
 from ._places import is_loop_merge, is_loop_switch
-from ._private import MUTATED, PrivateCopy, alias, bodies, clone, needs_copy, private
+from ._private import MUTATED, PrivateCopy, alias, bodies, clone, needs_copy, private, refuse_side_effects
 from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "clone",
     "enter",
     "exit_of",
+    "graft",
     "inside",
     "is_loop_merge",
     "is_loop_switch",
@@ -27,6 +28,7 @@ __all__ = [
     "rebuild",
     "rebuild_for",
     "rebuild_for_reverse",
+    "refuse_side_effects",
     "switch",
     "variable_beside",
 ]

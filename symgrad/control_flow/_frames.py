@@ -23,7 +23,7 @@ def enter(op: tf.Operation, data: tf.Tensor) -> tf.Tensor:
             is_constant=constant,
             parallel_iterations=op.get_attr("parallel_iterations"),
         )
-    _like(made, op.outputs[0])
+    _like(made, op.outputs[0], data)
     _wait_for_iteration(made.op, context)
     made.op._set_control_flow_context(context)
     context.AddName(made.name)
@@ -48,7 +48,7 @@ def exit_of(op: tf.Operation, data: tf.Tensor) -> tf.Tensor:
     context = op._get_control_flow_context()
     with inside(op.graph, context):
         made = tf.raw_ops.Exit(data=data)
-    _like(made, op.outputs[0])
+    _like(made, op.outputs[0], data)
     context.loop_exits.append(made)
     context.ExitResult([made])
     return made
@@ -60,7 +60,7 @@ def switch(op: tf.Operation, data: tf.Tensor) -> list[tf.Tensor]:
     into = _leads_into(op, context)
     with inside(op.graph, context.outer_context if into else context):
         made = tf.raw_ops.Switch(data=data, pred=op.inputs[1])
-    sides = [_like(side, old) for side, old in zip(made, op.outputs)]
+    sides = [_like(side, old, data) for side, old in zip(made, op.outputs)]
     if into:  # as CondContext.AddValue does it
         made[0].op._set_control_flow_context(context)
         while context is not None:
@@ -90,8 +90,11 @@ def _leads_into(op: tf.Operation, context: Any) -> bool:
     return _places.source(context.pred) is _places.source(op.inputs[1])
 
 
-def _like(made: tf.Tensor, old: tf.Tensor) -> tf.Tensor:
-    """`made` with the static shape of `old`; the tangent of a variable's handle has another dtype and another shape."""
-    if made.dtype.base_dtype == old.dtype.base_dtype:
+def _like(made: tf.Tensor, old: tf.Tensor, data: tf.Tensor) -> tf.Tensor:
+    """`made` with the static shape of `old`, if `data` can have it.
+
+    The tangent of a variable's handle has another dtype and another shape, stacked tangents have one dimension more.
+    """
+    if made.dtype.base_dtype == old.dtype.base_dtype and data.shape.rank in (None, old.shape.rank):
         made.set_shape(old.shape)
     return made

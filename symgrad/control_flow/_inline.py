@@ -4,7 +4,7 @@ TensorFlow differentiates a call by rules of its own, among which ours cannot be
 it cannot differentiate twice at all. The ops of the body are differentiated like any others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -36,29 +36,49 @@ def inline(
 
 
 def _body(call, inputs, device, copies) -> list[tf.Tensor]:
-    graph = tf.get_default_graph()
     body = _tf.function_graph(call, [t.shape for t in call.inputs], call.get_attr("f").name)
+    with tf.name_scope(call.name.rsplit("/", 1)[-1]):
+        return graft(body, inputs, copies, device=device)
+
+
+def graft(
+    body: tf.Graph,
+    inputs: Sequence[tf.Tensor | None],
+    copies: list[tf.Operation],
+    *,
+    ops: Container[tf.Operation] | None = None,
+    device: str = "",
+) -> list[tf.Tensor | None]:
+    """The outputs of a function body on `inputs`, computed by copies of its ops in the default graph.
+
+    Args:
+      body: the Python graph of the function.
+      inputs: one for each of its inputs; None for one that no op in `ops` reads.
+      copies: takes the new ops, in order.
+      ops: the ops to copy, if not all.
+      device: for ops that have none.
+    """
+    graph = tf.get_default_graph()
     made = {id(inner): outer for inner, outer in zip(body.inputs, inputs)}
     done: dict[tf.Operation, tf.Operation] = {}
-    with tf.name_scope(call.name.rsplit("/", 1)[-1]):
-        for op in body.get_operations():
-            if op.outputs and all(id(t) in made for t in op.outputs):
-                continue
-            reads = [made[id(t)] for t in op.inputs]
-            with tf.control_dependencies([done[c] for c in op.control_inputs if c in done]):
-                if can_inline(op):
-                    outputs = _body(op, reads, device, copies)
-                else:
-                    name = op.name.rsplit("/", 1)[-1]
-                    dtypes = [t.dtype for t in op.outputs]
-                    done[op] = new = graph.create_op(op.type, reads, dtypes, name=name, attrs=dict(op.node_def.attr))
-                    new._set_device(op.device or device)
-                    copies.append(new)
-                    outputs = new.outputs
-            for old, fresh in zip(op.outputs, outputs):
-                _tf.copy_handle_data(old, fresh)
-                made[id(old)] = fresh
-    return [made[id(t)] for t in body.outputs]
+    for op in body.get_operations():
+        if (ops is not None and op not in ops) or (op.outputs and all(id(t) in made for t in op.outputs)):
+            continue
+        reads = [made[id(t)] for t in op.inputs]
+        with tf.control_dependencies([done[c] for c in op.control_inputs if c in done]):
+            if can_inline(op):
+                outputs = _body(op, reads, device, copies)
+            else:
+                name = op.name.rsplit("/", 1)[-1]
+                dtypes = [t.dtype for t in op.outputs]
+                done[op] = new = graph.create_op(op.type, reads, dtypes, name=name, attrs=dict(op.node_def.attr))
+                new._set_device(op.device or device)
+                copies.append(new)
+                outputs = new.outputs
+        for old, fresh in zip(op.outputs, outputs):
+            _tf.copy_handle_data(old, fresh)
+            made[id(old)] = fresh
+    return [made.get(id(t)) for t in body.outputs]
 
 
 def inline_within(body: tf.Graph) -> None:

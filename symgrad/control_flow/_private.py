@@ -84,7 +84,7 @@ def private(
     Raises:
       ControlFlowError: the op must not run twice.
     """
-    _refuse_side_effects(op)
+    refuse_side_effects(op)
     if can_inline(op):
         outputs, ops = inline(op, inputs, context)
     else:
@@ -155,7 +155,7 @@ def _body_attributes(op: tf.Operation) -> list[tuple[Any, str]]:
     return [(op.get_attr(name), cache) for name, cache in _BODIES.get(op.type, {}).items()]
 
 
-def _refuse_side_effects(op: tf.Operation) -> None:
+def refuse_side_effects(op: tf.Operation) -> None:
     """A copy runs beside the original: what draws random numbers or changes state must not run twice."""
     for op_type, where in _stateful(op):
         if op_type not in _REPEATABLE:

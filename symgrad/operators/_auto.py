@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, rules
-from ..control_flow import MUTATED
 from ..errors import MissingRuleError, NotLinearError
-from ._frames import crosses_v1_loops
+from ._frames import MOST_STEPS, crosses_nested_loops, crosses_v1_branches, crosses_v1_loops
 from ._maps import Columns, Rows
 
-# What a column through V2 loops and branches costs in rows, as their bodies are differentiated twice.
-_TWICE_THROUGH_BODIES = 5
+# What a column costs in rows. Through a loop a tangent turns with the values; a cotangent needs a second loop, and what
+# the first one stored. Through V1 branches, and V1 loops inside of each other, columns vectorise and rows do not.
+_THROUGH_LOOPS = 1 / 2
+_BESIDE_SINGLE_ROWS = 1 / 16
 
 MODES = ("auto", "rows", "columns")
 
@@ -30,8 +31,8 @@ def choose(
 ) -> Rows | Columns:
     """What computes the Jacobian.
 
-    "auto" takes columns if there are fewer of them than rows; not where the sizes are unknown, nor through V1
-    loops, whose columns do not vectorise, nor where an op on the way has no second derivative.
+    "auto" takes columns if they cost less than rows; not where the sizes are unknown, nor where an op on the way has no
+    second derivative.
     """
     if mode == "columns" or (mode == "auto" and _columns_are_cheaper(ys, xs, stop)):
         try:
@@ -45,10 +46,11 @@ def choose(
 
 def _columns_are_cheaper(ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]) -> bool:
     between = rules.between(ys, [x.tensor for x in xs], stop)
-    if crosses_v1_loops(between):
-        return False
-    bodies = any(op.type in MUTATED for op in between.ops)
-    return _elements(xs) * (_TWICE_THROUGH_BODIES if bodies else 1) < _elements(ys)
+    columns, rows = _elements(xs), _elements(ys)
+    if crosses_nested_loops(between) or crosses_v1_branches(between):
+        return columns * _BESIDE_SINGLE_ROWS < rows or (rows > MOST_STEPS and crosses_v1_loops(between))
+    loops = crosses_v1_loops(between) or any("While" in op.type for op in between.ops)
+    return columns * (_THROUGH_LOOPS if loops else 1) < rows
 
 
 def _elements(tensors: Sequence) -> float:

@@ -10,7 +10,7 @@ from . import _limits, _policy
 from ._auto import check_mode, choose
 from ._call import Call
 from ._holomorphic import check_holomorphic
-from ._maps import LinearMap, Rows, Space, units_for_all_examples
+from ._maps import Rows, Space, units_for_all_examples
 from ._sweep import check_block_size, sweep
 
 
@@ -89,11 +89,10 @@ def _tabulated(call: Call, mode: str, block_size: int | None) -> tf.Tensor | Non
     maps = choose(mode, call.ys, call.xs, call.stop)
     by_rows = isinstance(maps, Rows)
     source, target = (y, x) if by_rows else (x, y)
-    apply = maps.of(0)
-    if apply is None:
-        return None
     count, seeds = units_for_all_examples(Space.of(source))
-    linear = LinearMap(count, seeds, apply, [Space.of(target)], **maps.frames)
+    linear = maps.on(0, count, seeds)
+    if linear is None:
+        return None
     (found,) = sweep(linear, block_size, f"the batch Jacobian of {y.name} by {'rows' if by_rows else 'columns'}")
     if found is None:
         return None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import tensorflow.compat.v1 as tf
 
 from .. import _walk
+from .._pfor import reason, strict_pfor
+from ..control_flow import is_loop_switch
 from ..errors import ControlFlowError, SymgradError
-from ._strict import reason, strict_pfor
 
 if TYPE_CHECKING:
     from ._maps import LinearMap
@@ -24,6 +25,39 @@ _log = logging.getLogger("symgrad")
 def crosses_v1_loops(between: _walk.Between) -> bool:
     """True if a path crosses a V1 loop."""
     return any(op.type in ("Enter", "RefEnter", "Exit", "RefExit") for op in between.ops)
+
+
+def crosses_v1_branches(between: _walk.Between) -> bool:
+    """True if a path crosses a V1 branch, in a loop or not."""
+    return any(op.type in ("Switch", "RefSwitch") and not is_loop_switch(op) for op in between.ops)
+
+
+def crosses_control_flow(between: _walk.Between) -> bool:
+    """True if a path crosses a loop or a branch of either kind."""
+    kinds = ("Case", "Enter", "If", "RefEnter", "RefSwitch", "StatelessCase", "StatelessIf", "StatelessWhile", "Switch",
+             "While")  # fmt: skip
+    return any(op.type in kinds for op in between.ops)
+
+
+def takes_stacked_tangents(between: _walk.Between) -> bool:
+    """True if tangents can be pushed many at once: not backwards through V1 loops, arrays and branches.
+
+    There values come from stacks in an order of their own, and ops belong to no branch that would bind them. Nor where
+    the flow of an array, a scalar, does not show that it is one.
+    """
+    arrays = any(op.type.startswith("TensorArray") for op in between.ops)
+    if arrays and any(t.shape.rank is None for op in between.ops for t in op.outputs):
+        return False
+    for op in between.ops:
+        context = op._get_control_flow_context()
+        if op.type in _walk.STACK_POPS or (context is not None and context.grad_state is not None):
+            return False
+        if op.type in ("Switch", "RefSwitch") and not is_loop_switch(op):
+            if context is None or not context.IsCondContext():
+                return False
+        if op.type.startswith("TensorArray") and _walk.maker_of(op).type.startswith("TensorArrayGrad"):
+            return False
+    return True
 
 
 def crosses_nested_loops(between: _walk.Between) -> bool:
@@ -80,6 +114,9 @@ def _blocks(linear: "LinearMap", block_size: int | None, label: str) -> list[tf.
 
 def _vectorised(linear: "LinearMap", indices: tf.Tensor) -> list[tf.Tensor | None]:
     seeds = linear.seeds(indices)
+    count = indices.shape[0] if indices.shape[0] is not None else tf.size(indices)
+    if linear.together is not None:
+        return linear.together(seeds, count)
     present: list[bool] = []
 
     def one(j):
@@ -87,7 +124,6 @@ def _vectorised(linear: "LinearMap", indices: tf.Tensor) -> list[tf.Tensor | Non
         present[:] = [r is not None for r in found]
         return [r for r in found if r is not None]
 
-    count = indices.shape[0] if indices.shape[0] is not None else tf.size(indices)
     found = iter(strict_pfor(one, count))
     return [next(found) if p else None for p in present]
 

@@ -11,7 +11,7 @@ from ._auto import check_mode, choose
 from ._call import Call
 from ._devices import Grid, Shared, check_devices, check_shareable
 from ._holomorphic import check_holomorphic
-from ._maps import Columns, LinearMap, Rows, Space, unit_vectors
+from ._maps import Columns, Rows, Space, unit_vectors
 from ._sweep import check_block_size, sweep
 from ._waist import waist
 
@@ -140,11 +140,11 @@ def _by_columns(maps: Columns, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.In
     """For each pair the columns, [size of x, size of y], or None."""
     found: Grid = []
     for i, x in enumerate(xs):
-        space, push = Space.of(x), maps.of(i)
-        if push is None:
+        space = Space.of(x)
+        linear = maps.on(i, space.size, unit_vectors(space))
+        if linear is None:
             found.append([None] * len(ys))
             continue
-        linear = LinearMap(space.size, unit_vectors(space), push, maps.ys, **maps.frames)
         columns = sweep(linear, block_size, f"the Jacobian by {x.label} by columns")
         shapes = [tf.stack([space.size, y.size]) for y in maps.ys]
         found.append([None if c is None else tf.reshape(c, shape) for c, shape in zip(columns, shapes)])

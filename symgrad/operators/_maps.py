@@ -8,7 +8,13 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, rules
 from ..tangents import push
-from ._frames import crosses_nested_loops, crosses_v1_loops
+from ._frames import (
+    crosses_control_flow,
+    crosses_nested_loops,
+    crosses_v1_branches,
+    crosses_v1_loops,
+    takes_stacked_tangents,
+)
 from ._peephole import linear_end
 
 # How many: a number if it is known.
@@ -68,7 +74,8 @@ class LinearMap:
       seeds: from an int32 vector of indices to those vectors of the basis, stacked.
       apply: from one vector of the basis to the results, None for a result that no path leads to.
       targets: what the results look like.
-      in_frames: whether V1 loops are on the way, which no loop around them may enter.
+      together: the same for many vectors, stacked, and their number; None: TensorFlow's vectoriser makes it of `apply`.
+      in_frames: whether V1 loops or branches are on the way that no loop around them may enter.
       vectorisable: False where TensorFlow's vectoriser is known to go wrong.
     """
 
@@ -76,6 +83,7 @@ class LinearMap:
     seeds: Callable[[tf.Tensor], tf.Tensor]
     apply: Callable[[tf.Tensor], list["tf.Tensor | None"]]
     targets: Sequence[Space]
+    together: Callable[[tf.Tensor, Count], list["tf.Tensor | None"]] | None = None
     in_frames: bool = False
     vectorisable: bool = True
 
@@ -119,23 +127,26 @@ class Rows:
         self._pullback = _vjp.Pullback(ys, self._xs, stop=stop, between=self._between)
         self.xs = [Space.of(x) for x in xs]
         # The vectoriser loses count in a V1 loop inside of another, without a word.
-        self.frames = {
-            "in_frames": crosses_v1_loops(self._between),
-            "vectorisable": not crosses_nested_loops(self._between),
-        }
+        self._in_frames = crosses_v1_loops(self._between)
+        self._vectorisable = not crosses_nested_loops(self._between)
 
-    def of(self, k: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]]:
-        """From a cotangent of y number k to the derivatives by all xs."""
-        return lambda v: _conjugated(self._pullback([v if i == k else None for i in range(len(self._ys))]))
+    def on(self, k: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
+        """The map from cotangents of y number k, which `seeds` gives, to the derivatives by all xs."""
+        places = range(len(self._ys))
+        return self._map(count, seeds, lambda v: self._pullback([v if i == k else None for i in places]))
 
     def linear(self, k: int) -> LinearMap:
         """The map whose basis are the unit vectors of y number k, begun behind a linear last layer if there is one."""
         y = self._ys[k]
         space, end = Space.of(y), linear_end(self._between, y)
         if end is None:
-            return LinearMap(space.size, unit_vectors(space), self.of(k), self.xs, **self.frames)
+            return self.on(k, space.size, unit_vectors(space))
         pull = _vjp.Pullback([end.start], self._xs, stop=self._stop)
-        return LinearMap(space.size, end.seeds, lambda v: _conjugated(pull([v])), self.xs, **self.frames)
+        return self._map(space.size, end.seeds, lambda v: pull([v]))
+
+    def _map(self, count, seeds, pull) -> LinearMap:
+        frames = self._in_frames, self._vectorisable
+        return LinearMap(count, seeds, lambda v: _conjugated(pull(v)), self.xs, None, *frames)
 
 
 def _conjugated(found: Sequence["tf.Tensor | None"]) -> list["tf.Tensor | None"]:
@@ -146,27 +157,38 @@ class Columns:
     """Unit vectors of one x, pushed forward to all ys: the columns of the Jacobian.
 
     By two reverse passes: g(u) = J^T u is built once, outside of any loop, and each column is one more pass through it.
-    The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0. Through V1
-    loops, which TensorFlow does not differentiate twice, tangents are pushed op by op.
+    The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0. Through
+    loops and branches tangents are pushed op by op instead, many at once: they keep nothing of the iterations that are
+    over, and V1 loops TensorFlow does not differentiate twice.
     """
 
     def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
         self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
         between = rules.between(ys, self._xs, stop)
         self.ys = [Space.of(y) for y in ys]
-        self.frames = {"in_frames": crosses_v1_loops(between), "vectorisable": False}
-        if not self.frames["in_frames"]:
+        self._in_frames = crosses_v1_loops(between) or crosses_v1_branches(between)
+        self._forward = crosses_control_flow(between)
+        if not self._forward:
             self._dummies = [tf.ones_like(y, name="dummy") for y in ys]
             self._pulled = _vjp.vjp(ys, self._xs, self._dummies, stop=stop, between=between, linear=True)
 
-    def of(self, i: int) -> Callable[[tf.Tensor], list["tf.Tensor | None"]] | None:
-        """From a tangent of x number i to the derivatives of all ys; None if no y depends on it."""
-        if self.frames["in_frames"]:
-            x = self._xs[i]
-            between = rules.between(self._ys, [x], self._stop)
-            return (lambda tangent: push(between, self._ys, [x], [tangent])) if any(between.connected) else None
-        pulled = self._pulled[i]
-        if pulled is None:
+    def on(self, i: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
+        """The map from tangents of x number i, which `seeds` gives, to those of all ys; None if no y depends on it."""
+        if self._forward:
+            return self._pushing(i, count, seeds)
+        if self._pulled[i] is None:
             return None
-        pull = _vjp.Pullback([pulled], self._dummies)
-        return lambda tangent: pull([tangent])
+        pull = _vjp.Pullback([self._pulled[i]], self._dummies)
+        return LinearMap(count, seeds, lambda tangent: pull([tangent]), self.ys)
+
+    def _pushing(self, i: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
+        ys, xs = self._ys, [self._xs[i]]
+        between = rules.between(ys, xs, self._stop)
+        if not any(between.connected):
+            return None
+
+        def pushed(tangents, number=None):
+            return push(between, ys, xs, [tangents], number)
+
+        together = pushed if takes_stacked_tangents(between) else None
+        return LinearMap(count, seeds, pushed, self.ys, together, self._in_frames, together is not None)

@@ -1,15 +1,16 @@
 """Many vectors through one linear map at once: TensorFlow's vectoriser (pfor), and a trial whether it converts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, rules
+from .._pfor import reason, strict_pfor
+from ..control_flow import bodies
 from ..errors import SymgradError
 from ._maps import LinearMap, stacked
-from ._strict import reason, strict_pfor
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
     Raises:
       SymgradError: what building the map itself raises.
     """
-    scratch = _tf.FuncGraph("trial")
-    with scratch.as_default():
+    with _tf.FuncGraph("trial").as_default():
+        if vectorise and linear.together is not None:
+            return _trial_together(linear, linear.together)
         traced: list = []
         seeds = linear.seeds(tf.range(2))
 
@@ -56,6 +58,17 @@ def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
             one(tf.constant(0))
         seed, results = traced[0]
         return Trial([r is not None for r in results], refusal, *_bytes_between(seed, _present(results)))
+
+
+def _trial_together(linear: LinearMap, together: Callable) -> Trial:
+    seeds = linear.seeds(tf.range(2))
+    try:
+        results, refusal = together(seeds, 2), ""
+    except SymgradError:
+        raise
+    except Exception as error:
+        results, refusal = linear.apply(seeds[0]), reason(error)
+    return Trial([r is not None for r in results], refusal, *(n // 2 for n in _bytes_between(seeds, _present(results))))
 
 
 def _refusal(one, traced) -> str:
@@ -75,7 +88,10 @@ def vectorised(linear: LinearMap, indices: tf.Tensor, present: Sequence[bool]) -
     """The results that are present, for the basis vectors with these indices, stacked."""
     seeds = linear.seeds(indices)
     count = indices.shape[0] if indices.shape[0] is not None else tf.size(indices)
-    blocks = strict_pfor(lambda j: _present(linear.apply(tf.gather(seeds, j))), count)
+    if linear.together is None:
+        blocks = strict_pfor(lambda j: _present(linear.apply(tf.gather(seeds, j))), count)
+    else:
+        blocks = _present(linear.together(seeds, count))
     for block, target in zip(blocks, _chosen(linear.targets, present)):
         block.set_shape(stacked(indices.shape[0], target.static))
     return blocks
@@ -102,7 +118,9 @@ def _bytes_between(seed: tf.Tensor, results: Sequence[tf.Tensor]) -> tuple[int, 
     The gradient functions also build what leads nowhere, such as derivatives by the weights of a layer.
     """
     known, unknown = (seed.shape.num_elements() or 0) * seed.dtype.size, 0
-    for op in rules.between(results, [seed]).ops:
+    between = rules.between(results, [seed])
+    inside = [op for outer in between.ops for body in bodies(outer) for op in body.get_operations()]
+    for op in (*between.ops, *inside):
         for t in op.outputs:
             if op.type in _ALIASES or not _tensors.is_floating(t) or t.shape.rank is None:
                 continue

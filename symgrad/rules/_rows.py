@@ -52,16 +52,32 @@ def _register(op_types: Sequence[str], row: Row) -> None:
         pushforward.add(op_type, row)
 
 
-def again(op: tf.Operation, inputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """The outputs of an op of the type and with the attributes of `op` on other inputs."""
-    attributes = {k: v for k, v in op.node_def.attr.items() if not k.startswith("_")}
+def again(
+    op: tf.Operation, inputs: Sequence[tf.Tensor], *, shaped: bool = True, leave: Sequence[str] = ()
+) -> list[tf.Tensor]:
+    """The outputs of an op of the type and with the attributes of `op` on other inputs.
+
+    Args:
+      op: the op to copy.
+      inputs: what the new op reads.
+      shaped: whether the outputs have the static shapes of those of `op`.
+      leave: attributes that get their default values instead.
+    """
+    attributes = {k: v for k, v in op.node_def.attr.items() if not k.startswith("_") and k not in leave}
     new = tf.get_default_graph().create_op(
-        op.type, list(inputs), [t.dtype.base_dtype for t in op.outputs], attrs=attributes, name=op.type
+        op.type, [_here(t) for t in inputs], [t.dtype.base_dtype for t in op.outputs], attrs=attributes, name=op.type
     )
-    for old, fresh in zip(op.outputs, new.outputs):
+    for old, fresh in zip(op.outputs, new.outputs) if shaped else ():
         fresh.set_shape(old.shape)
         _tf.copy_handle_data(old, fresh)
     return new.outputs
+
+
+def _here(tensor: tf.Tensor) -> tf.Tensor:
+    """A constant of the graph around a function body made anew in the body: captured, its value would not be known."""
+    if tensor.graph is tf.get_default_graph() or tensor.op.type != "Const" or _tensors.is_floating(tensor):
+        return tensor
+    return tf.constant(tf.get_static_value(tensor))
 
 
 def linear(*op_types: str, moves: Moves = None) -> None:

@@ -13,15 +13,10 @@ from ..control_flow import enter, exit_of, is_loop_merge, is_loop_switch, switch
 from ._push import Push, beside, handler
 
 
-def zeros_like(tensor: tf.Tensor) -> tf.Tensor:
-    """Zeros that are alive where and when `tensor` is; `tf.zeros_like` may give a constant, which always is."""
-    return tf.raw_ops.ZerosLike(x=tensor)
-
-
 def moving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
     """The tangent of a tensor, zeros if it does not move."""
     tangent = driver.of(tensor)
-    return zeros_like(tensor) if tangent is None else tangent
+    return driver.zeros(tensor) if tangent is None else tangent
 
 
 @handler("Enter", "RefEnter")
@@ -76,12 +71,16 @@ def _merge(driver: Push, op: tf.Operation) -> None:
 
 def _loop_merge(driver: Push, op: tf.Operation) -> None:
     first, again = sorted(op.inputs, key=lambda t: _walk.is_back_edge(op, t))
+    if driver.count is not None and driver.of(first) is None and first.op.type == "Enter":
+        with beside(first.op.inputs[0].op):  # zeros that come from outside: the vectoriser takes no others for a loop
+            driver.add(first, enter(first.op, driver.zeros(first.op.inputs[0])))
     with beside(op):
         start = moving(driver, first)
         merged, _ = tf.raw_ops.Merge(inputs=[start, start])
-    merged.set_shape(op.outputs[0].shape)
+    driver.shaped(merged, op.outputs[0])
     driver.add(op.outputs[0], merged)
-    driver.deferred.append(functools.partial(_close, driver, merged.op, again))
+    closing = functools.partial(_close, driver, merged.op, again)
+    driver.deferred.setdefault(op._get_control_flow_context(), []).append(closing)
 
 
 def _close(driver: Push, merge: tf.Operation, again: tf.Tensor) -> None:
@@ -98,7 +97,7 @@ def _branch_merge(driver: Push, op: tf.Operation) -> None:
         context.AddName(tensor.name)
     with beside(op):
         merged, _ = tf.raw_ops.Merge(inputs=arriving)
-    merged.set_shape(op.outputs[0].shape)
+    driver.shaped(merged, op.outputs[0])
     driver.add(op.outputs[0], merged)
 
 
@@ -110,7 +109,7 @@ def _arriving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
     with beside(tensor.op):
         tangent = driver.of(tensor)
         if tangent is None:
-            return zeros_like(tensor)
+            return driver.zeros(tensor)
         # What waits for a Switch runs whichever way it goes; what waits for one of its sides does not.
         side = tf.identity(tensor).op if tensor.op.type in ("Switch", "RefSwitch") else tensor.op
         arriving = tf.identity(tangent)

@@ -10,7 +10,7 @@ from .. import _tensors, _walk
 from ..control_flow import enter, inside, switch
 from ..errors import ControlFlowError
 from ..rules import again
-from . import _turns
+from . import _stacked, _turns
 from ._frames import moving
 from ._push import PREPARATIONS, Push, beside, handler
 
@@ -38,10 +38,12 @@ def _like(driver: Push, op: tf.Operation) -> list[tf.Tensor]:
     with inside(op.graph, op._get_control_flow_context()):
         if op.type == "Identity":
             return [tf.identity(shadow(driver, op.inputs[0]))]
-        if op.type in ("StackV2", "TensorArrayV3"):
-            return again(op, op.inputs)
+        if op.type in ("StackV2", "TensorArrayV3"):  # stacked elements have a shape of their own
+            one = driver.count is None
+            return again(op, op.inputs, shaped=one, leave=() if one else ("element_shape",))
         if op.type.startswith("TensorArrayGrad"):
-            return again(op, [shadow(driver, op.inputs[0]), *(_input(driver, t) for t in op.inputs[1:])])
+            inputs = [shadow(driver, op.inputs[0]), *(_input(driver, t) for t in op.inputs[1:])]
+            return again(op, inputs, shaped=driver.count is None)
     raise ControlFlowError(
         f"the handle of a TensorArray or stack comes from {op.name!r} of type {op.type}, through which tangents cannot "
         "be followed; wanted one that comes straight from the op that made it"
@@ -69,6 +71,7 @@ def _prepare_arrays(driver: Push) -> None:
             shadow(driver, maker.outputs[0])
 
 
+_WRITES = ("TensorArrayScatterV3", "TensorArrayWriteV3")
 _ARRAY_OPS = [f"TensorArray{what}V3" for what in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")]
 
 
@@ -76,11 +79,29 @@ _ARRAY_OPS = [f"TensorArray{what}V3" for what in ("Concat", "Gather", "Read", "S
 def _array_op(driver: Push, op: tf.Operation) -> None:
     """All these ops are linear in what they read or write."""
     array = shadow(driver, op.inputs[0])
+    if driver.count is not None:
+        return _stacked_array_op(driver, op, array)
     with beside(op):
         made = again(op, [array, *(_input(driver, t) for t in op.inputs[1:])])
     for tensor, tangent in zip(op.outputs, made):
         if _tensors.is_floating(tensor):
             driver.add(tensor, tangent)
+    return None
+
+
+def _stacked_array_op(driver: Push, op: tf.Operation, array: tf.Tensor) -> None:
+    """The same for an array whose elements are stacked tangents."""
+    if op.type in ("TensorArrayConcatV3", "TensorArraySplitV3"):
+        raise ValueError(f"{op.type} {op.name!r} joins elements of an array, which stacked tangents have no form for")
+    with beside(op):
+        inputs = [array, *(_input(driver, t) for t in op.inputs[1:])]
+        if op.type == "TensorArrayScatterV3":
+            inputs[2] = _stacked.swapped(inputs[2])
+        (made,) = again(op, inputs, shaped=False, leave=("element_shape",))
+        if op.type == "TensorArrayGatherV3":
+            made = _stacked.swapped(made)
+    (tensor,) = op.outputs
+    driver.add(tensor, made if op.type in _WRITES else driver.shaped(made, tensor))
 
 
 @handler("StackPopV2")
@@ -99,7 +120,7 @@ def _popped(driver: Push, op: tf.Operation) -> tf.Tensor:
         _turns.let_go_first(driver, push, op)
     handle = shadow(driver, op.inputs[0])
     with beside(op):
-        return _turns.take(driver, op, [handle])
+        return driver.shaped(_turns.take(driver, op, [handle]), op.outputs[0])
 
 
 def _push(driver: Push, op: tf.Operation) -> None:

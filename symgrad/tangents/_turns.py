@@ -51,7 +51,7 @@ def take(driver: Push, op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Tens
     """The output of an op like the push or pop `op` on a stack of tangents, run when it is its turn in the loop."""
     turn = _turn(driver, _loop_around(op))
     with tf.control_dependencies([turn.token]):
-        made = again(op, inputs)[0]
+        made = again(op, inputs, shaped=driver.count is None)[0]
     in_a_branch = op._get_control_flow_context().IsCondContext() or inputs[0].op.type in ("Switch", "RefSwitch")
     turn.wait_for(made.op, always=not in_a_branch)
     return made

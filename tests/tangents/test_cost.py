@@ -36,3 +36,19 @@ def test_a_rop_runs_at_most_twice_the_matmuls_of_the_primal(activation, batch):
         rop = symgrad.Rop(y, x, tf.ones_like(x))
         assert matmuls(y, x) == LAYERS
         assert matmuls([y, rop], x) == 2 * LAYERS
+
+
+def test_a_rop_through_a_v2_loop_turns_one_loop_that_keeps_nothing():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3, 4])
+        states = tf.TensorArray(tf.float32, 5)  # beside the loop: neither the condition nor a tangent needs it
+        step = lambda i, h, s: (i + 1, tf.tanh(h * x), s.write(i, h))  # noqa: E731
+        y = tf.while_loop(lambda i, *_: i < 5, step, [0, x, states])[1]
+        before = graph.get_operations()
+        symgrad.Rop(y, x, tf.ones_like(x))
+        (loop,) = [op for op in graph.get_operations() if "While" in op.type and op not in before]
+        (theirs,) = [op for op in before if "While" in op.type]
+        # The counter, the limit, h and x, each of the last two with its tangent; of theirs the array is left out.
+        assert len(theirs.inputs) == 6
+        assert len(loop.inputs) == 2 + 1 + 2 * 2
+        assert not any(t.dtype == tf.variant for t in loop.inputs)

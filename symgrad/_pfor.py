@@ -5,13 +5,15 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import _tf
+import tensorflow.compat.v1 as tf
+
+from . import _tf
 
 
 def strict_pfor(function: Callable, count: Any) -> list:
     """The results of `function(j)` for j below `count`, stacked; ValueError if some op does not convert."""
-    with _without_dumps():
-        return _tf.pfor(function, count, fallback_to_while_loop=False)
+    with _without_dumps():  # AutoGraph has nothing to convert in functions that build ops, and takes its time
+        return _tf.pfor(tf.autograph.experimental.do_not_convert(function), count, fallback_to_while_loop=False)
 
 
 @contextlib.contextmanager
