@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST_STEPS = 64
 MOST_BLOCKS = 8
 
+_SEVERAL_LOOPS = "one loop lies inside of another, or the way leads back through a loop"
+
 _log = logging.getLogger("symgrad")
 
 
@@ -52,9 +54,9 @@ def takes_stacked_tangents(between: _walk.Between) -> bool:
         context = op._get_control_flow_context()
         if op.type in _walk.STACK_POPS or (context is not None and context.grad_state is not None):
             return False
-        if op.type in ("Switch", "RefSwitch") and not is_loop_switch(op):
-            if context is None or not context.IsCondContext():
-                return False
+        unbound = context is None or not context.IsCondContext()
+        if unbound and op.type in ("Switch", "RefSwitch") and not is_loop_switch(op):
+            return False
         if op.type.startswith("TensorArray") and _walk.maker_of(op).type.startswith("TensorArrayGrad"):
             return False
     return True
@@ -88,9 +90,10 @@ def sweep_unrolled(linear: "LinearMap", block_size: int | None, label: str) -> l
             raise
         except Exception as error:
             cause = reason(error)
-            _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, cause)
     else:
-        cause = "one at a time was asked for" if linear.vectorisable else "one loop lies inside of another"
+        cause = "one at a time was asked for" if linear.vectorisable else _SEVERAL_LOOPS
+    if block_size != 1:
+        _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, cause)
     if not isinstance(linear.count, int) or linear.count > MOST_STEPS:
         raise ControlFlowError(
             f"{label} crosses V1 control flow and takes {linear.count} derivatives, which cannot be vectorised "
