@@ -2,7 +2,8 @@
 
 TensorFlow, JAX and symgrad take turns in one process; torch runs in a process of its own. Weights are variables, not
 constants that an optimiser folds. Times are of `Session._make_callable_from_options` (of what symgrad builds also of
-`session.run`); of each candidate the quartiles over its turns. The figures go to benchmarks/derivatives.json, from
+`session.run`). Turns are single calls, so that a busy machine slows all alike; kept are the quartiles of each
+candidate's time, and of our time over its time in the same round. The figures go to benchmarks/derivatives.json, from
 which scripts/bench_page.py makes the page of the documentation.
 
     python benchmarks/derivatives.py [--only WORD] [--seconds 2] [--out FILE]
@@ -94,7 +95,7 @@ def commit():
 
 
 def alternate(candidates, seconds):
-    """Milliseconds of each candidate, quartiles; they take turns, so that a busy machine slows all of them.
+    """Of each candidate the quartiles of its milliseconds, and of our time over its time in the same round.
 
     The order is another in each round: what ran before leaves its marks in the caches.
     """
@@ -108,13 +109,20 @@ def alternate(candidates, seconds):
             begin = time.perf_counter()
             candidates[name]()
             taken[name].append(1e3 * (time.perf_counter() - begin))
-    return {name: [float(q) for q in np.quantile(t, [0.25, 0.5, 0.75])] for name, t in taken.items()}
+    found = {name: {"ms": quartiles(t)} for name, t in taken.items()}
+    for name in candidates if "symgrad" in candidates else ():
+        found[name]["ours/theirs"] = quartiles(np.divide(taken["symgrad"], taken[name]))
+    return found
+
+
+def quartiles(values):
+    return [float(q) for q in np.quantile(values, [0.25, 0.5, 0.75])]
 
 
 def show(report):
     for name, times in report["rows"].items():
-        ours = times["symgrad"][0]
-        ratios = {k: f"{ours / t[0]:.2f}" for k, t in times.items() if k != "symgrad"}
+        ours = times["symgrad"]["ms"][1]
+        ratios = {k: f"{t.get('ours/theirs', [0, ours / t['ms'][1]])[1]:.2f}" for k, t in times.items()}
         print(f"{name:28} symgrad {ours:9.3f} ms; ours / theirs: {ratios}")
     print(json.dumps({"memory": report["memory"], "build": report["build"]}, indent=1))
 

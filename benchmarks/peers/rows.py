@@ -1,5 +1,6 @@
 """Each row of the benchmark: candidates that compute the same numbers, checked against each other before timing."""
 
+import functools
 import time
 
 import numpy as np
@@ -23,22 +24,28 @@ def tensorflow_rows(options):
     for name, build in ROWS.items():
         if options.only in name:
             found[name] = _row(build, options.seconds)
-            print(name, {k: round(v[1], 3) for k, v in found[name].items()}, flush=True)
+            print(name, {k: round(v["ms"][1], 3) for k, v in found[name].items()}, flush=True)
     return found
 
 
 def _row(build, seconds):
     from __main__ import alternate
 
-    with tf.Graph().as_default(), tf.Session() as session:
+    graph = tf.Graph()
+    with graph.as_default():
         tensors, others = build()
-        session.run(tf.global_variables_initializer())
+        start = tf.global_variables_initializer()
+    session = tf.Session(graph=graph)
+    try:  # outside of the graph, where functions that are called run eagerly
+        session.run(start)
         calls = {name: _callable(session, t) for name, t in tensors.items()}
         calls.update(others)
         _check(calls)
         ours = tensors["symgrad"]
         calls["symgrad by session.run"] = lambda: session.run(ours)
         return alternate(calls, seconds)
+    finally:
+        session.close()
 
 
 def _callable(session, tensor):
@@ -75,8 +82,8 @@ def _both_modes(f):
     return {"JAX jacrev": jax.jacrev(f), "JAX jacfwd": jax.jacfwd(f)}
 
 
-def _tape(function, x, w):
-    """GradientTape.jacobian in a tf.function, called in the graph."""
+def _tape(function, w):
+    """GradientTape.jacobian in a tf.function of x."""
 
     @tf.function(autograph=False)
     def derivative(x):
@@ -85,7 +92,21 @@ def _tape(function, x, w):
             y = function(x, w)
         return tape.jacobian(y, x)
 
-    return derivative(x)
+    return derivative
+
+
+def _tape_called(function, arrays, x0):
+    """The same function called eagerly, as code of TensorFlow 2 calls it; made at the first call, outside of graphs."""
+
+    @functools.cache
+    def made():
+        return _tape(function, [tf2.Variable(a, trainable=False) for a in arrays]), tf2.constant(x0)
+
+    def call():
+        derivative, x = made()
+        return derivative(x)
+
+    return call
 
 
 def _row_loop(y, x):
@@ -103,10 +124,15 @@ def _jacobian(tf_function, jax_function, arrays, x0, *, loop=True):
     def build():
         x, w = tf.Variable(x0, use_resource=True) + 0.0, models.variables(arrays)
         y = tf_function(x, w)
-        tensors = {"symgrad": symgrad.jacobian(y, x), "pfor": pfor_jacobian(y, x), "tape": _tape(tf_function, x, w)}
+        tensors = {
+            "symgrad": symgrad.jacobian(y, x),
+            "pfor": pfor_jacobian(y, x),
+        }
+        tensors["tape in the graph"] = _tape(tf_function, w)(x)
         if loop and y.shape.num_elements() <= 256:
             tensors["while_loop rows"] = _row_loop(y, x)
-        return tensors, _jax(jax_function, x0, arrays, _both_modes)
+        others = {"tape": _tape_called(tf_function, arrays, x0)}
+        return tensors, {**others, **_jax(jax_function, x0, arrays, _both_modes)}
 
     return build
 
