@@ -97,11 +97,11 @@ class Shared:
     def _by_columns(self, maps: Columns, ys, xs) -> Grid:
         found: Grid = []
         for i, x in enumerate(xs):
-            space, push = Space.of(x), maps.of(i)
-            if push is None:
+            space = Space.of(x)
+            linear = maps.on(i, space.size, unit_vectors(space))
+            if linear is None:
                 found.append([None] * len(ys))
                 continue
-            linear = LinearMap(space.size, unit_vectors(space), push, maps.ys, **maps.frames)
             columns = self._shared(linear, f"the Jacobian by {x.label} by columns")
             shapes = [tf.stack([space.size, y.size]) for y in maps.ys]
             found.append([None if c is None else tf.transpose(tf.reshape(c, s)) for c, s in zip(columns, shapes)])
