@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import tensorflow.compat.v1 as tf
 
-from .. import _walk
+from .. import _tensors, _walk
 from .._pfor import reason, strict_pfor
 from ..control_flow import is_loop_switch
 from ..errors import ControlFlowError, SymgradError
+from . import _limits
 
 if TYPE_CHECKING:
     from ._maps import LinearMap
@@ -39,6 +40,12 @@ def crosses_control_flow(between: _walk.Between) -> bool:
     kinds = ("Case", "Enter", "If", "RefEnter", "RefSwitch", "StatelessCase", "StatelessIf", "StatelessWhile", "Switch",
              "While")  # fmt: skip
     return any(op.type in kinds for op in between.ops)
+
+
+def bytes_on_the_way(between: _walk.Between) -> int:
+    """The bytes of the tensors on the paths, as far as their shapes are known: what depends on one vector."""
+    tensors = [t for op in between.ops for t in op.outputs if _tensors.is_floating(t)]
+    return sum((t.shape.num_elements() or 0) * t.dtype.size for t in tensors)
 
 
 def takes_stacked_tangents(between: _walk.Between) -> bool:
@@ -82,10 +89,12 @@ def sweep_unrolled(linear: "LinearMap", block_size: int | None, label: str) -> l
 
     A trial in a scratch graph is of no use, as loops of this graph are differentiated in place.
     """
+    if block_size is None and linear.together is None and linear.bytes_each:
+        block_size = max(2, _limits.current().block_bytes // linear.bytes_each)
     if block_size != 1 and linear.vectorisable:
         try:
             with _v1_control_flow():
-                return _joined([_vectorised(linear, i) for i in _blocks(linear, block_size, label)])
+                return _joined(_one_after_the_other(linear, _blocks(linear, block_size, label)))
         except SymgradError:
             raise
         except Exception as error:
@@ -115,9 +124,19 @@ def _blocks(linear: "LinearMap", block_size: int | None, label: str) -> list[tf.
     return [tf.range(i, min(i + block_size, linear.count)) for i in range(0, linear.count, block_size)]
 
 
-def _vectorised(linear: "LinearMap", indices: tf.Tensor) -> list[tf.Tensor | None]:
-    seeds = linear.seeds(indices)
-    count = indices.shape[0] if indices.shape[0] is not None else tf.size(indices)
+def _one_after_the_other(linear: "LinearMap", blocks: Sequence[tf.Tensor]) -> list[list[tf.Tensor | None]]:
+    """The results of each block. A block of rows begins when the one before is over: their memory is that of one."""
+    found: list[list[tf.Tensor | None]] = []
+    for indices in blocks:
+        before = [r for r in found[-1] if r is not None] if found and linear.together is None else []
+        with tf.control_dependencies(before):
+            seeds = tf.identity(linear.seeds(tf.identity(indices)))
+        found.append(_vectorised(linear, seeds))
+    return found
+
+
+def _vectorised(linear: "LinearMap", seeds: tf.Tensor) -> list[tf.Tensor | None]:
+    count = seeds.shape[0] if seeds.shape[0] is not None else tf.shape(seeds)[0]
     if linear.together is not None:
         return linear.together(seeds, count)
     present: list[bool] = []

@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors, _vjp, rules
 from ..tangents import push
 from ._frames import (
+    bytes_on_the_way,
     crosses_control_flow,
     crosses_nested_loops,
     crosses_v1_branches,
@@ -77,6 +78,7 @@ class LinearMap:
       together: the same for many vectors, stacked, and their number; None: TensorFlow's vectoriser makes it of `apply`.
       in_frames: whether V1 loops or branches are on the way that no loop around them may enter.
       vectorisable: False where TensorFlow's vectoriser is known to go wrong.
+      bytes_each: through V1 loops, where no trial tells: the bytes of what depends on one vector, 0 if not known.
     """
 
     count: Count
@@ -86,6 +88,7 @@ class LinearMap:
     together: Callable[[tf.Tensor, Count], list["tf.Tensor | None"]] | None = None
     in_frames: bool = False
     vectorisable: bool = True
+    bytes_each: int = 0
 
 
 def unit_vectors(space: Space) -> Callable[[tf.Tensor], tf.Tensor]:
@@ -145,7 +148,7 @@ class Rows:
         return self._map(space.size, end.seeds, lambda v: pull([v]))
 
     def _map(self, count, seeds, pull) -> LinearMap:
-        frames = self._in_frames, self._vectorisable
+        frames = self._in_frames, self._vectorisable, bytes_on_the_way(self._between) if self._in_frames else 0
         return LinearMap(count, seeds, lambda v: _conjugated(pull(v)), self.xs, None, *frames)
 
 

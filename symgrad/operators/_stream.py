@@ -13,16 +13,18 @@ from . import _limits, _policy
 from ._call import Call
 from ._crew import Plan, blamed, blocks_over, check_present, spread
 from ._devices import check_devices, check_shareable
+from ._frames import crosses_v1_branches
 from ._holomorphic import check_holomorphic
 from ._maps import LinearMap, Rows
 from ._place import dependents, stays
-from ._rop import refuse_v1_loops
 from ._sweep import check_block_size, sweep, sweep_from
 from ._vectorise import trial
 from ._waist import waist
 
-# Rows in a run where they do not vectorise, so that not each of them costs the start of a run.
+# Rows in a run where they do not vectorise, so that not each of them costs the start of a run; through V1 loops, where
+# each of them is built.
 _UNVECTORISED = 64
+_UNVECTORISED_IN_FRAMES = 8
 
 # Read at no cost in every run; what is computed from other ops is computed once and fed.
 _SOURCES = frozenset({"Const", "Placeholder", "PlaceholderWithDefault", "ReadVariableOp", "VariableV2"})
@@ -40,7 +42,7 @@ def jacobian_blocks(
     """The Jacobian dy/dx in blocks of rows, computed one after the other as they are asked for, or on many devices.
 
     What the rows have in common is computed once, in the first run, and fed to the others: all blocks belong to one
-    forward pass, with one dropout mask.
+    forward pass, with one dropout mask. Through branches and loops of V1 control flow each run goes forward as well.
 
     With `devices`, each of them runs its own copy of the forward pass, once, on the same values of variables, feeds and
     random numbers, and keeps what the rows have in common; then each computes block after block. Blocks are given as
@@ -78,7 +80,6 @@ def jacobian_blocks(
         if len(call.ys) != 1 or len(call.xs) != 1:
             raise ShapeError("jacobian_blocks takes one y and one x; call it for each pair")
         between = rules.between(call.ys, call.tensors)
-        refuse_v1_loops(between, "rows in blocks")
         _policy.for_paths(between, call.ys, call.xs, "raise")
         check_holomorphic(between, call.ys, call.xs)
         feeds = dict(feed_dict or {})
@@ -114,7 +115,11 @@ def _plan(
     narrow = waist(between, call.ys, call.xs)
     target = x if narrow is None else _tensors.inputs([narrow], narrow.graph)[0]
     linear = Rows([y], [target], call.stop).linear(0)
-    size, vectorises = _size(linear, block_size, int(count), int(np.prod(shape)))
+    elements = int(count), int(np.prod(shape))
+    if linear.in_frames:
+        size, vectorises = _size_in_frames(linear, between, block_size, *elements)
+    else:
+        size, vectorises = _size(linear, block_size, *elements)
     if devices:
         size = max(1, min(size, -(-int(count) // len(devices))))
     start = tf.placeholder(tf.int32, [], "start")
@@ -140,6 +145,19 @@ def _size(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[in
             each = outcome.bytes_per_vector + outcome.bytes_per_unknown * max(elements)
             each += elements[1] * linear.targets[0].dtype.size  # a row, which behind a waist the trial does not see
             block_size = max(1, _limits.current().block_bytes // max(1, each))
+    return max(1, min(block_size, elements[0])), vectorises
+
+
+def _size_in_frames(
+    linear: LinearMap, between: _walk.Between, block_size: int | None, *elements: int
+) -> tuple[int, bool]:
+    """The same through V1 loops, where a trial is not possible: each run goes through the loop and back."""
+    vectorises = block_size != 1 and linear.vectorisable and not crosses_v1_branches(between)
+    if not vectorises:
+        block_size = min(block_size or _UNVECTORISED_IN_FRAMES, _UNVECTORISED_IN_FRAMES)
+    elif block_size is None:
+        each = linear.bytes_each + elements[1] * linear.targets[0].dtype.size
+        block_size = max(2, _limits.current().block_bytes // each)
     return max(1, min(block_size, elements[0])), vectorises
 
 

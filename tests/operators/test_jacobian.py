@@ -149,6 +149,20 @@ def test_through_v1_loops(session, rng, build, mode, size, caplog):
     assert len(caplog.records) == (build in (branch_in_a_loop, nested_loops) and mode == "rows")
 
 
+def test_a_small_budget_makes_blocks_of_rows_through_v1_loops_one_after_the_other(session):
+    x = tf.constant([0.7, 1.1, 0.9], tf.float64)
+    with v1_control_flow():
+        y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.sin(v) * x), [0, x])[1]
+    y = tf.concat([y, y**2], 0)
+    whole = symgrad.jacobian(y, x, mode="rows")
+    before = len(tf.get_default_graph().get_operations())
+    with symgrad.operators.limits(block_bytes=600):
+        blocks = symgrad.jacobian(y, x, mode="rows")
+    new = tf.get_default_graph().get_operations()[before:]
+    assert [op for op in new if op.type == "Identity" and op.control_inputs]  # unit vectors that wait for a block
+    close(*session.run([blocks, whole]), ROUNDING)
+
+
 @pytest.mark.parametrize("row", LOOPS, ids=lambda row: row.name)
 def test_columns_through_v1_loops_are_pushed_together(row, caplog):
     with row.build().as_default() as graph, tf.Session() as session:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from loops import LOOPS
 
 import symgrad
 from symgrad.errors import ControlFlowError, DisconnectedError, ShapeError
@@ -94,6 +95,20 @@ def test_through_v1_branches_and_v2_loops(session):
         want = numeric_jacobian(y, x, session=session)
         for size in (1, None):
             got, _ = collect(y, x, session, block_size=size)
+            np.testing.assert_allclose(got, want, rtol=DIFFERENCES, atol=DIFFERENCES)
+
+
+@pytest.mark.parametrize(
+    "row", [r for r in LOOPS if r.name in ("nested", "cond_in_loop", "lstm")], ids=lambda r: r.name
+)
+def test_through_v1_loops(row):
+    with row.build().as_default() as graph, tf.Session() as session:
+        x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
+        feeds = {x: row.point}
+        want = numeric_jacobian(y, x, session=session, feed_dict=feeds).reshape(-1, *row.point.shape)
+        for size in (2, None):
+            got, count = collect(y, x, session, feed_dict=feeds, block_size=size)
+            assert count == (1 if size is None else -(-len(want) // size))
             np.testing.assert_allclose(got, want, rtol=DIFFERENCES, atol=DIFFERENCES)
 
 
