@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 from ._base import Optimizer
 from ._declare import hyperparameter, option, shared_slot, slot
 from ._kernel import Kernel, Kernels
+from ._scratch import can_scratch_for, through_scratch
 from ._variables import assign, present, read, scatter_add
 
 __all__ = ["AMSGrad", "Adam", "AdamW", "Adamax", "Nadam", "moments"]
@@ -181,6 +182,44 @@ def _mu(beta1: tf.Tensor, schedule_decay: float, t: tf.Tensor) -> tf.Tensor:
     return beta1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), schedule_decay * t))
 
 
+def _weights_of_nadam(h: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """What the gradient and its mean count in the step: (1 - mu_t) / (1 - M_t) and mu_(t+1) / (1 - M_(t+1))."""
+    mu, next_mu = (_mu(h.beta1, h.option("schedule_decay"), t) for t in (h.t, h.t + 1))
+    product = h.momentum_cache * mu
+    return (1 - mu) / (1 - product), next_mu / (1 - product * next_mu)
+
+
+def _nadam_by_kernels(grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -> tf.Operation:
+    """Nadam by two kernels: that of Keras's momentum makes m and adds it to a share of the gradient in a scratch
+    variable, and Adam's takes that for its mean, which beta1 = 1 leaves as it is.
+    """
+    of_grad, of_mean = _weights_of_nadam(h)
+    share = tf.check_numerics(of_grad / of_mean, "Nadam.beta1 has to be above 0, and at this step it is not")
+    root = tf.sqrt(1 - tf.pow(h.beta2, h.t))
+    one, zero = tf.ones([], grad.dtype), tf.zeros([], grad.dtype)
+    both = {"grad": grad, "use_locking": h.use_locking}
+
+    def kernels(scratch: tf.Tensor) -> tf.Operation:
+        mean = tf.raw_ops.ResourceApplyKerasMomentum(
+            var=scratch, accum=slots["m"].handle, lr=h.beta1 - 1, momentum=h.beta1, **both
+        )
+        with tf.control_dependencies([mean]):
+            return tf.raw_ops.ResourceApplyAdam(
+                var=var.handle,
+                m=scratch,
+                v=slots["v"].handle,
+                lr=h.learning_rate * of_mean * root,
+                epsilon=h.epsilon * root,
+                beta1=one,
+                beta2=h.beta2,
+                beta1_power=zero,
+                beta2_power=zero,
+                **both,
+            )
+
+    return through_scratch(share * grad, kernels).op
+
+
 class Nadam(Optimizer):
     """Adam with Nesterov's momentum, which grows along a schedule.
 
@@ -193,7 +232,7 @@ class Nadam(Optimizer):
 
     Args:
       learning_rate: step size.
-      beta1: how much of the mean of gradients is kept at a step.
+      beta1: how much of the mean of gradients is kept at a step, above 0.
       beta2: the same of the mean of squares.
       epsilon: added to the root.
       schedule_decay: how fast the momentum grows.
@@ -202,21 +241,19 @@ class Nadam(Optimizer):
     """
 
     learning_rate = hyperparameter(0.001, low=0.0)
-    beta1 = hyperparameter(0.9, low=0.0, below=1.0)
+    beta1 = hyperparameter(0.9, above=0.0, below=1.0)
     beta2 = hyperparameter(0.999, low=0.0, below=1.0)
     epsilon = hyperparameter(1e-7, low=0.0)
     schedule_decay = option(0.004, low=0.0)
     momentum_cache = shared_slot(1.0, advance=lambda cache, h: cache * _mu(h.beta1, h.option("schedule_decay"), h.t))
     m = slot()
     v = slot()
+    kernel = Kernels(_nadam_by_kernels, can_scratch_for)
 
     def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
         """The formula above."""
-        # The order of Keras, bit for bit: 200 steps on Rosenbrock's function make 1e-3 of the last bit.
-        mu, next_mu = (_mu(h.beta1, self.schedule_decay, t) for t in (h.t, h.t + 1))
-        cache = h.momentum_cache * mu
-        m = h.beta1 * s.m + (1 - h.beta1) * grad
-        v = h.beta2 * s.v + (1 - h.beta2) * tf.square(grad)
-        mean = (1 - mu) * grad / (1 - cache) + next_mu * m / (1 - cache * next_mu)
-        root = tf.sqrt(v / (1 - tf.pow(h.beta2, h.t)))
-        return -h.learning_rate * mean / (root + h.epsilon), {"m": m, "v": v}
+        of_grad, of_mean = _weights_of_nadam(h)
+        m, v = moments(grad, h, s)
+        root = tf.sqrt(1 - tf.pow(h.beta2, h.t))
+        rate = h.learning_rate * root
+        return -(rate * of_grad * grad + rate * of_mean * m) / (tf.sqrt(v) + h.epsilon * root), {"m": m, "v": v}

@@ -10,8 +10,8 @@ from ._adam import AdamW, moments
 from ._base import Optimizer
 from ._declare import hyperparameter, option, slot
 from ._kernel import Kernel, Kernels
-from ._scratch import can_scratch, through_scratch
-from ._variables import is_resource, read
+from ._scratch import can_scratch_for, through_scratch
+from ._variables import read
 
 __all__ = ["LAMB", "Lion"]
 
@@ -49,10 +49,6 @@ def _lamb_by_kernels(grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -
     )
 
 
-def _can_scratch(var: Any) -> bool:
-    return is_resource(var) and can_scratch()
-
-
 class LAMB(AdamW):
     """Adam whose step has, in each variable, a length in proportion to the variable's.
 
@@ -70,7 +66,7 @@ class LAMB(AdamW):
     Reference: Y. You et al. (2020), Large batch optimization for deep learning: training BERT in 76 minutes, ICLR.
     """
 
-    kernel = Kernels(_lamb_by_kernels, _can_scratch)
+    kernel = Kernels(_lamb_by_kernels, can_scratch_for)
     rowwise = False
     epsilon = hyperparameter(1e-6, low=0.0)
     weight_decay = hyperparameter(0.0, low=0.0)
@@ -130,7 +126,7 @@ class Lion(Optimizer):
     beta2 = hyperparameter(0.99, low=0.0, below=1.0)
     weight_decay = hyperparameter(0.0, low=0.0)
     m = slot()
-    kernel = Kernels(_lion_by_kernels, _can_scratch)
+    kernel = Kernels(_lion_by_kernels, can_scratch_for)
 
     def step(self, grad: tf.Tensor, var: Any, h: Any, s: Any) -> Step:
         """The formula above."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from ._variables import is_resource
 
-__all__ = ["can_scratch", "through_scratch"]
+__all__ = ["can_scratch_for", "through_scratch"]
 
 
-def can_scratch() -> bool:
-    """Whether such a variable can be made here. XLA has none, and may compile any `tf.function`; eager code would copy
-    its buffer and gain nothing.
+def can_scratch_for(var: Any) -> bool:
+    """Whether the update of `var` can make such a variable here, for kernels that take resource variables alone.
+
+    XLA has none, and may compile any `tf.function`; eager code would copy its buffer and gain nothing.
     """
-    return not tf.executing_eagerly() and not isinstance(tf.get_default_graph(), _tf.FuncGraph)
+    in_v1_graph = not tf.executing_eagerly() and not isinstance(tf.get_default_graph(), _tf.FuncGraph)
+    return is_resource(var) and in_v1_graph
 
 
 def through_scratch(initial: tf.Tensor, kernel: Callable[[tf.Tensor], tf.Operation]) -> tf.Tensor:

@@ -115,7 +115,12 @@ MEMBERS = [
     Member(
         "Nadam",
         optimizers.Nadam,
-        {"learning_rate": 0.0015, "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-7},
+        {
+            "learning_rate": 0.0005,
+            "beta1": 0.8,
+            "beta2": 0.95,
+            "epsilon": 1e-7,
+        },  # at 0.001 Rosenbrock's valley is chaotic
         _epsilon(legacy.Nadam),
         every_row=True,
         keywords=KERAS,
