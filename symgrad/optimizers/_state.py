@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,14 @@ class StatefulOptimizer(tf.train.Optimizer):
     def get_slot(self, var: Any, name: str) -> Any:
         """The slot variable called `name` of a variable, or None; Keras 3 variables are understood."""
         return super().get_slot(unwrap(var), name)
+
+    def _create_or_restore_slot_variable(self, slot_variable_position: Any, slot_name: str, variable: Any) -> None:
+        """Under the variable's strategy, where TensorFlow leaves it to the first step to make a slot a replica."""
+        mirrored = isinstance(variable, tf.compat.v2.distribute.DistributedValues)
+        with variable.distribute_strategy.scope() if mirrored else nullcontext():
+            super()._create_or_restore_slot_variable(
+                slot_variable_position=slot_variable_position, slot_name=slot_name, variable=variable
+            )
 
     def _declared_slots(self) -> dict[str, slot]:
         slots = declared(type(self), slot)

@@ -28,6 +28,16 @@ def test_two_replicas_equal_one_device(apart, case):
     assert apart[case] < 1e-6
 
 
+@pytest.mark.parametrize("way", ["onto two", "onto one"])
+def test_a_checkpoint_goes_on_with_another_number_of_replicas(apart, way):
+    assert apart[f"restored {way}"] < 1e-6
+
+
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+def test_a_layer_in_a_loop_written_by_hand(apart, library):
+    assert apart[f"model of {library}"] < 1e-6
+
+
 def test_outside_the_replicas_the_error_says_where_it_belongs():
     strategy = tf.compat.v2.distribute.MirroredStrategy(["CPU:0"])
     with strategy.scope():
