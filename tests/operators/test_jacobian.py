@@ -196,6 +196,24 @@ def test_too_many_rows_through_what_does_not_vectorise_are_refused(session):
         symgrad.jacobian(y, x, block_size=1)
 
 
+def test_rows_through_dynamic_rnn():
+    row = next(r for r in LOOPS if r.name == "dynamic_rnn_with_lengths")
+    with row.build().as_default() as graph, tf.Session() as session:
+        x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
+        want = numeric_jacobian(y, x, session=session, feed_dict={x: row.point})
+        close(session.run(symgrad.jacobian(y, x, mode="rows"), {x: row.point}), want)
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
+def test_through_a_resized_image(session, method):
+    x = tf.zeros([1, 2, 3, 1])
+    y = tf.compat.v2.image.resize(x, [3, 4], method)
+    pixels = tf.compat.v2.image.resize(tf.reshape(tf.eye(6), [6, 2, 3, 1]), [3, 4], method)  # what is linear is so
+    want = session.run(tf.reshape(tf.transpose(tf.reshape(pixels, [6, 12])), [1, 3, 4, 1, 1, 2, 3, 1]))
+    for got in session.run([symgrad.jacobian(y, x, mode=mode, block_size=size) for mode, size in SETTINGS]):
+        np.testing.assert_allclose(got, want, atol=1e-6)  # of numbers of size one in float32
+
+
 def test_known_static_shapes_stay_known(session):
     x = tf.placeholder(tf.float32, [None, 3])
     y = tf.reduce_sum(tf.sin(x), 0)
