@@ -7,9 +7,8 @@ from cases import CASES
 
 from symgrad.testing import check_adjoint, check_linear
 
-pytestmark = pytest.mark.core
 
-
+@pytest.mark.core
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_rop_is_the_adjoint_of_lop(case):
     with tf.Graph().as_default():

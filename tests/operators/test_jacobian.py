@@ -13,8 +13,6 @@ import symgrad
 from symgrad.errors import ControlFlowError, DisconnectedError, DtypeError, ShapeError
 from symgrad.testing import numeric_jacobian
 
-pytestmark = pytest.mark.core
-
 # Central differences of step 6e-6 leave some 1e-10 of smooth functions of size one; the cases go up to a hundred.
 TOLERANCE = 1e-6
 # Different orders of the same float64 sums.
@@ -54,6 +52,7 @@ def test_every_setting_equals_central_differences(case, session):
             close(g, w)
 
 
+@pytest.mark.core
 def test_every_setting_gives_the_same_numbers_by_another_graph(session, network):
     y, x = network
     graph = tf.get_default_graph()
@@ -130,6 +129,7 @@ def branch_in_a_loop(rng):
     return tf.while_loop(lambda i, v: i < 3, body, [0, x])[1], x
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("build", "mode", "size"),
     [
@@ -196,6 +196,7 @@ def test_too_many_rows_through_what_does_not_vectorise_are_refused(session):
         symgrad.jacobian(y, x, block_size=1)
 
 
+@pytest.mark.core
 def test_rows_through_dynamic_rnn():
     row = next(r for r in LOOPS if r.name == "dynamic_rnn_with_lengths")
     with row.build().as_default() as graph, tf.Session() as session:
@@ -204,6 +205,7 @@ def test_rows_through_dynamic_rnn():
         close(session.run(symgrad.jacobian(y, x, mode="rows"), {x: row.point}), want)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
 def test_through_a_resized_image(session, method):
     x = tf.zeros([1, 2, 3, 1])
@@ -227,6 +229,7 @@ def test_empty_at_run_time(session):
         assert session.run(symgrad.jacobian(x**2, x, mode=mode, block_size=size), {x: []}).shape == (0, 0)
 
 
+@pytest.mark.core
 def test_one_dropout_mask_for_all_rows_and_columns(session):
     x = tf.ones([200], tf.float64)
     mask = tf.cast(tf.random.uniform([200]) > 0.5, tf.float64)
@@ -235,6 +238,7 @@ def test_one_dropout_mask_for_all_rows_and_columns(session):
         np.testing.assert_array_equal(got, np.diag(drawn))
 
 
+@pytest.mark.core
 def test_py_func_goes_one_row_at_a_time(session, rng):
     def gradient(op, dy):
         return tf.py_func(lambda v, d: 3 * v**2 * d, [op.inputs[0], dy], tf.float64)
@@ -297,6 +301,7 @@ def test_a_result_too_large_is_refused_with_its_size():
         pass
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("mode", ["rows", "columns"])
 def test_holomorphic(session, mode):
     z = tf.constant([1 + 2j, 3 - 1j])
