@@ -29,17 +29,11 @@ def matrix(blocks, sizes):
     return np.block([[np.reshape(b, (n, m)) for b, m in zip(row, sizes)] for row, n in zip(blocks, sizes)])
 
 
-# What these cases hold once more is in others; each takes its time to build.
-COSTLY = {"map_fn_and_scan_v2", "nested_while_v2", "function_with_a_loop_in_a_cond"}
 # Their graphs hold the second derivative back.
 HELD_BACK = {
     "batch_norm_in_training": "tf.nn.moments puts a stop_gradient around the mean inside the variance",
 }
-SMOOTH = [
-    c
-    for c in CASES
-    if not c.no_rop and not c.name.startswith("complex") and c.name not in COSTLY and c.name not in HELD_BACK
-]
+SMOOTH = [c for c in CASES if not c.no_rop and not c.name.startswith("complex") and c.name not in HELD_BACK]
 
 
 @pytest.mark.parametrize("case", SMOOTH, ids=lambda c: c.name)
