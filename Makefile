@@ -6,8 +6,7 @@
 VENV := .venv
 OLDEST := .venv-oldest
 SPHINX := $(VENV)/bin/python -m sphinx
-# In the order of the tree: the files with few tests, which a reordering puts last, are the long ones.
-PYTEST_OPTIONS := -n 2 --dist loadfile --no-loadscope-reorder -rs
+PYTEST_OPTIONS := -n 2 --dist loadfile -rs
 
 help: ## print this help
 	@echo "symgrad: derivatives of TensorFlow graphs. Targets:"
