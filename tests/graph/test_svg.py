@@ -104,7 +104,13 @@ def test_hostile_names_stay_text(constants):
 
 
 def test_an_empty_graph_is_a_picture_too():
-    ElementTree.fromstring(to_svg(build(tf.Graph())))
+    with tf.Graph().as_default() as one_op:
+        tf.placeholder(tf.float32, [2], name="x")
+    empty, drawn = (ElementTree.fromstring(to_svg(build(graph))) for graph in (tf.Graph(), one_op))
+    assert float(empty.get("width")) > 0
+    assert float(empty.get("height")) > 0
+    assert "x" in drawn.itertext()
+    assert "x" not in empty.itertext()
 
 
 def test_like_named_scopes_fold_into_one():
