@@ -20,6 +20,7 @@ _LOOP = {"cond": "_cond_graph", "body": "_body_graph"}
 _BRANCH = {"then_branch": "_true_graph", "else_branch": "_false_graph"}
 _BODIES = {"While": _LOOP, "StatelessWhile": _LOOP, "If": _BRANCH, "StatelessIf": _BRANCH}
 _CASES = frozenset({"Case", "StatelessCase"})
+_V1 = frozenset({"Enter", "RefEnter", "RefSwitch", "Switch"})
 MUTATED = frozenset({*_BODIES, *_CASES, "PartitionedCall", "StatefulPartitionedCall"})
 
 # Stateful ops that may run twice: they read, check, print, or hold what only this run sees.
@@ -84,6 +85,7 @@ def private(
     Raises:
       ControlFlowError: the op must not run twice.
     """
+    refuse_v1_in_bodies(op)
     refuse_side_effects(op)
     if can_inline(op):
         outputs, ops = inline(op, inputs, context)
@@ -166,10 +168,29 @@ def refuse_side_effects(op: tf.Operation) -> None:
             )
 
 
+def refuse_v1_in_bodies(op: tf.Operation) -> None:
+    """A loop or branch of V1 in the body of one of V2 cannot be differentiated, neither by TensorFlow nor here."""
+    if op.type in _BODIES or op.type in _CASES:
+        for node in _in_functions(op):
+            if node.op in _V1:
+                raise ControlFlowError(
+                    f"{op.type} {op.name!r} has V1 control flow in its body ({node.op} {node.name!r}), through which "
+                    "no derivative goes. A Jacobian through V1 loops has it if it is computed in blocks: let "
+                    "block_size be all of its rows or columns, or take products with symgrad.hvp, Lop and Rop instead"
+                )
+
+
 def _stateful(op: tf.Operation) -> Iterator[tuple[str, str]]:
     """(type, name) of the op if it is stateful itself, and of every stateful op in the functions that it calls."""
     if op.type not in MUTATED and op.op_def is not None and op.op_def.is_stateful:
         yield op.type, op.name
+    for node in _in_functions(op):
+        if node.op not in MUTATED and _tf.is_stateful(node.op):
+            yield node.op, node.name
+
+
+def _in_functions(op: tf.Operation) -> Iterator[Any]:
+    """The nodes of the functions that `op` calls, and of those that these call."""
     todo = list(_called(op.node_def.attr.values()))
     seen = set()
     while todo:
@@ -178,8 +199,7 @@ def _stateful(op: tf.Operation) -> Iterator[tuple[str, str]]:
         seen.add(name)
         for node in function.node_def if function else ():
             todo.extend(_called(node.attr.values()))
-            if node.op not in MUTATED and _tf.is_stateful(node.op):
-                yield node.op, node.name
+            yield node
 
 
 def _called(attributes) -> Iterator[str]:

@@ -16,6 +16,7 @@ from ..errors import ControlFlowError
 from . import _places
 from ._inside import inside
 from ._places import ENTERS, EXITS, OUTSIDE, Frame, Place, Places
+from ._private import refuse_v1_in_bodies
 
 _made: weakref.WeakSet = weakref.WeakSet()  # the contexts that were made here
 
@@ -48,8 +49,13 @@ def rebuild(graph: tf.Graph) -> int:
 
 
 def rebuild_for(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
-    """Make what contexts are missing if tangents are to pass `ops`; no op changes that a session may have run."""
+    """Make what contexts are missing if tangents are to pass `ops`; no op changes that a session may have run.
+
+    Raises:
+      ControlFlowError: a body has V1 control flow inside.
+    """
     for op in ops:
+        refuse_v1_in_bodies(op)
         _put_outside(op)
     if any(_needs_context(op) and op._get_control_flow_context() is None for op in ops):
         _Rebuilt(graph)
@@ -59,7 +65,8 @@ def rebuild_for_reverse(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
     """The same if `ops` are to be differentiated in reverse.
 
     Raises:
-      ControlFlowError: one of them is not as `tf.gradients` needs it, and would have to be changed.
+      ControlFlowError: one of them is not as `tf.gradients` needs it, and would have to be changed; or a body has V1
+        control flow inside.
     """
     rebuild_for(ops, graph)
     for op in ops:

@@ -4,9 +4,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .. import _files, _pairs
+from .._collector import collector_paused
 from ..errors import LoadError
 from ._attributes import dtype_name
-from ._collector import collector_paused
 from ._core import Core, from_graph_def, from_live, shape_of
 from ._roles import frames, roles
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from .._collector import collector_paused
 from ..errors import GraphMismatchError
 from ._attributes import all_nodes, value
 from ._calls import of_calls
-from ._collector import collector_paused
 from ._flops import of_graph
 from ._functions import calling, walk
 from ._liveness import ALIASES, peak_of

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._collector import collector_paused
 from ..errors import GraphMismatchError, LoadError
 from ._attributes import all_nodes, value
-from ._collector import collector_paused
 from ._functions import bodies, called_functions
 from ._library import digests
 from ._match import match

@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._collector import collector_paused
 from ._along import along as way
-from ._collector import collector_paused
 from ._inline import with_functions
 from ._pack import as_script_data, pack
 from ._plan import plan

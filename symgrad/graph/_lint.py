@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._collector import collector_paused
 from ._attributes import all_nodes
-from ._collector import collector_paused
 from ._equal import value_numbers, without_counters
 from ._functions import functions
 from ._overrides import noted_overrides

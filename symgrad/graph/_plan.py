@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._collector import collector_paused
+from .._collector import collector_paused
 from ._order import Edge, arrange, levels, with_aside_rows
 from ._shown import aside
 from ._tree import Tree

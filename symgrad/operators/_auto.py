@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, rules
 from ..errors import MissingRuleError, NotLinearError
-from ._frames import MOST_STEPS, crosses_nested_loops, crosses_v1_branches, crosses_v1_loops
+from ._frames import crosses_nested_loops, crosses_v1_branches, crosses_v1_loops
 from ._maps import Columns, Rows
 
 # What a column costs in rows. Through a loop a tangent turns with the values; a cotangent needs a second loop, and what
@@ -48,7 +48,7 @@ def _columns_are_cheaper(ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], 
     between = rules.between(ys, [x.tensor for x in xs], stop)
     columns, rows = _elements(xs), _elements(ys)
     if crosses_nested_loops(between) or crosses_v1_branches(between):
-        return columns * _BESIDE_SINGLE_ROWS < rows or (rows > MOST_STEPS and crosses_v1_loops(between))
+        return columns * _BESIDE_SINGLE_ROWS < rows or rows == float("inf")
     loops = crosses_v1_loops(between) or any("While" in op.type for op in between.ops)
     return columns * (_THROUGH_LOOPS if loops else 1) < rows
 

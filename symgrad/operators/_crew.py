@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from ..errors import DeviceError
-from ._place import Copies, dependents
+from ._place import Copies, dependents, staying
 
 # What a session raises when a task of its cluster, or the connection to it, is gone.
 _LOST = (tf.errors.AbortedError, tf.errors.CancelledError, tf.errors.DeadlineExceededError, tf.errors.UnavailableError)
@@ -86,7 +86,7 @@ def spread(plan: Plan, common: Sequence[tf.Tensor], x: tf.Tensor, devices: Seque
 def _post(plan: Plan, common: Sequence[tf.Tensor], device: str, bounds: tuple[list, set[tf.Operation]]) -> Post:
     instead, depends = bounds
     with tf.name_scope(device.strip("/").replace(":", "_").replace("/", "_")):
-        computed = Copies(device, instead).of(common, "forward") if common else []
+        computed = Copies(staying(), instead, device).of(common, "forward") if common else []
         with tf.device(device):
             # Resources of a task are seen by all its sessions, of this and of other clients.
             handles = [_variable(t.dtype.base_dtype, f"symgrad_{uuid.uuid4().hex}") for t in common]
@@ -96,9 +96,8 @@ def _post(plan: Plan, common: Sequence[tf.Tensor], device: str, bounds: tuple[li
             start = tf.identity(plan.start)
             for t, like in zip(kept, common):
                 t.set_shape(like.shape)
-            (block,) = Copies(device, [*instead, *zip(common, kept), (plan.start, start)], depends).of(
-                [plan.block], "rows"
-            )
+            read = [*instead, *zip(common, kept), (plan.start, start)]
+            (block,) = Copies(staying(depends), read, device).of([plan.block], "rows")
             # Where nothing can be kept, behind V1 branches, every run reads what is fed.
             blocks = replace(plan, block=block, feeds={} if common else plan.feeds)
             return Post(device, tf.group(*keep, name="keep"), tf.group(*free, name="free"), blocks)

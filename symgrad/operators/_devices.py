@@ -10,7 +10,7 @@ from ..errors import ControlFlowError, DeviceError
 from ._auto import choose
 from ._frames import crosses_v1_loops
 from ._maps import Columns, Count, LinearMap, Rows, Space, unit_vectors
-from ._place import Copies, dependents
+from ._place import Copies, dependents, staying
 from ._sweep import sweep, sweep_from
 from ._waist import waist
 
@@ -122,7 +122,8 @@ class Shared:
                 break  # more devices than vectors
             with tf.device(device):
                 first = tf.identity(k * size, name="first")
-            parts.append(Copies(device, [*self._xs, (start, first)], depends).of(present, f"part_{k}"))
+            copies = Copies(staying(depends), [*self._xs, (start, first)], device)
+            parts.append(copies.of(present, f"part_{k}"))
         joined = iter([_first(tf.concat(of_result, 0), count, size * len(parts)) for of_result in zip(*parts)])
         return [None if t is None else next(joined) for t in template]
 

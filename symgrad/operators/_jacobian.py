@@ -57,7 +57,7 @@ def jacobian(
       DisconnectedError, MissingRuleError, GraphMismatchError: as for `Lop`.
       DtypeError: also for complex ys that are not holomorphic functions of xs.
       ShapeError: the result would be larger than `symgrad.operators.limits` allows.
-      ControlFlowError: ys cross V1 loops that do not vectorise, and the rows or columns are many; or V1 loops, or a
+      ControlFlowError: ys cross V1 loops in which random numbers are drawn, and the blocks are many; or V1 loops, or a
         function around the call, and `devices` are given.
       DeviceError: `devices` is no list of names of devices. (Whether they exist a session tells when it runs.)
 

@@ -129,9 +129,10 @@ class Rows:
         self._between = rules.between(ys, self._xs, stop)
         self._pullback = _vjp.Pullback(ys, self._xs, stop=stop, between=self._between)
         self.xs = [Space.of(x) for x in xs]
-        # The vectoriser loses count in a V1 loop inside of another, without a word.
-        self._in_frames = crosses_v1_loops(self._between)
-        self._vectorisable = not crosses_nested_loops(self._between)
+        branches = crosses_v1_branches(self._between)
+        self._in_frames = branches or crosses_v1_loops(self._between)
+        # The vectoriser has nothing for V1 branches, and in a V1 loop inside of another loses count without a word.
+        self._vectorisable = not (branches or crosses_nested_loops(self._between))
 
     def on(self, k: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
         """The map from cotangents of y number k, which `seeds` gives, to the derivatives by all xs."""
@@ -194,4 +195,5 @@ class Columns:
             return push(between, ys, xs, [tangents], number)
 
         together = pushed if takes_stacked_tangents(between) else None
-        return LinearMap(count, seeds, pushed, self.ys, together, self._in_frames, together is not None)
+        size = bytes_on_the_way(between) if self._in_frames else 0
+        return LinearMap(count, seeds, pushed, self.ys, together, self._in_frames, together is not None, size)

@@ -1,6 +1,6 @@
-"""Copies of computations on other devices: what is free of state is computed there anew, the rest is sent there."""
+"""Copies of computations, on other devices or inside of a loop: what may run twice is copied, the rest is shared."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import tensorflow.compat.v1 as tf
 
@@ -12,54 +12,58 @@ _LARGE = 2**20
 
 
 class Copies:
-    """Copies on one device of the ops that some tensors are computed from.
+    """Copies, in the default graph, of the ops that some tensors are computed from.
 
-    Variables, placeholders, random numbers, queues, Python functions and what else has a state stay where they are and
-    exist once: the copy reads what they give.
+    The default graph is theirs or that of a function inside of it, into which what is shared is captured.
 
     Args:
-      device: where the copies go, as for `tf.device`.
+      shared: whether an op exists once, where it is: the copies read what it gives.
       instead: what the copies read instead of a tensor, (tensor, other) for each.
-      always: ops to copy even so.
+      device: where the copies go, as for `tf.device`; None: where the ops are.
+
+    Attributes:
+      made: the copy of each op.
     """
 
     def __init__(
         self,
-        device: str,
+        shared: Callable[[tf.Operation], bool],
         instead: Sequence[tuple[tf.Tensor, tf.Tensor]] = (),
-        always: Container[tf.Operation] = frozenset(),
+        device: str | None = None,
     ):
-        self._device, self._always = device, always
+        self._is_shared, self._device = shared, device
         self._instead = {id(t): other for t, other in instead}
+        self._frame_suffix = f"_{_tf.uid()}".encode()  # two loops of one frame cannot run
+        self.made: dict[tf.Operation, tf.Operation] = {}
 
     def of(self, tensors: Sequence[tf.Tensor], name: str) -> list[tf.Tensor]:
-        """The tensors' counterparts on the device; those that nothing has to be copied for are given as they are."""
+        """The tensors' counterparts; those that nothing has to be copied for are given as they are."""
         ops = self._copied(tensors)
         if not ops:
-            return [self._source(t) for t in tensors]
-        graph = tensors[0].graph
-        definition = tf.GraphDef(versions=graph.graph_def_versions)
+            return [_here(self._source(t)) for t in tensors]
+        definition = tf.GraphDef(versions=tensors[0].graph.graph_def_versions)
         outside: dict[str, tf.Tensor] = {}
         for op in ops:
             definition.node.append(self._node(op, ops))
             for t in op.inputs:
                 if not self._is_copied(t, ops):
-                    _refuse_handle(op, t, self._device)
-                    outside[t.name] = self._source(t)
-        with graph.as_default(), tf.device(None), tf.control_dependencies(None):
+                    self._refuse_handle(op, t)
+                    outside[t.name] = _here(self._source(t))
+        with tf.device(None), tf.control_dependencies(None):
             wanted = [op.name for op in ops]
             made = tf.import_graph_def(definition, input_map=outside, return_elements=wanted, name=name)
-        copies = dict(zip(ops, made))
-        for op, copy in copies.items():
+        self.made = dict(zip(ops, made))
+        for op, copy in self.made.items():
+            copy._gradient_function = op._gradient_function
             waits = [c for c in op.control_inputs if c not in ops]
-            if waits:
+            if waits and copy.graph is op.graph:
                 copy._add_control_inputs(waits)
-        return [self._counterpart(t, copies) for t in tensors]
+        return [self._counterpart(t) for t in tensors]
 
-    def _counterpart(self, tensor: tf.Tensor, copies: dict[tf.Operation, tf.Operation]) -> tf.Tensor:
-        if not self._is_copied(tensor, copies):
-            return self._source(tensor)
-        copy = copies[tensor.op].outputs[tensor.value_index]
+    def _counterpart(self, tensor: tf.Tensor) -> tf.Tensor:
+        if not self._is_copied(tensor, self.made):
+            return _here(self._source(tensor))
+        copy = self.made[tensor.op].outputs[tensor.value_index]
         copy.set_shape(tensor.shape)
         return copy
 
@@ -75,7 +79,7 @@ class Copies:
         todo = [t.op for t in tensors if id(t) not in self._instead]
         while todo:
             op = todo.pop()
-            if op in found or (stays(op) and op not in self._always):
+            if op in found or self._is_shared(op):
                 continue
             found.add(op)
             todo += [t.op for t in op.inputs if id(t) not in self._instead]
@@ -85,12 +89,29 @@ class Copies:
     def _node(self, op: tf.Operation, ops) -> "tf.NodeDef":
         node = tf.NodeDef()
         node.CopyFrom(op.node_def)
-        node.device = self._device
+        if self._device is not None:
+            node.device = self._device
         node.attr.pop("_class", None)  # what it was colocated with is elsewhere
+        if "frame_name" in node.attr:
+            node.attr["frame_name"].s += self._frame_suffix
         del node.input[:]
         node.input.extend(t.name for t in op.inputs)
         node.input.extend(f"^{c.name}" for c in op.control_inputs if c in ops)
         return node
+
+    def _refuse_handle(self, op: tf.Operation, tensor: tf.Tensor) -> None:
+        if self._device is not None and tensor.dtype == tf.resource:
+            raise ControlFlowError(
+                f"{op.type} {op.name!r}, which is to run on {self._device}, reads {tensor.op.name!r} in its body, a "
+                "variable or array that lives elsewhere; read it outside of the loop, branch or function, or leave "
+                "devices= away"
+            )
+
+
+def _here(tensor: tf.Tensor) -> tf.Tensor:
+    """The tensor as the default graph knows it."""
+    graph = tf.get_default_graph()
+    return tensor if tensor.graph is graph else graph.capture(tensor)
 
 
 def stays(op: tf.Operation) -> bool:
@@ -102,6 +123,11 @@ def stays(op: tf.Operation) -> bool:
     return op.type == "Const" and op.outputs[0].shape.num_elements() * op.outputs[0].dtype.size > _LARGE
 
 
+def staying(copied: Container[tf.Operation] = frozenset()) -> Callable[[tf.Operation], bool]:
+    """Whether an op stays where it is; those in `copied` do not."""
+    return lambda op: op not in copied and stays(op)
+
+
 def dependents(tensor: tf.Tensor) -> set[tf.Operation]:
     """The op of a tensor, and all that read it or wait for it, directly or through others."""
     # In the order in which they were made: ops wait for each other too, as gradient functions make them.
@@ -110,11 +136,3 @@ def dependents(tensor: tf.Tensor) -> set[tf.Operation]:
         if any(t.op in found for t in op.inputs) or not found.isdisjoint(op.control_inputs):
             found.add(op)
     return found
-
-
-def _refuse_handle(op: tf.Operation, tensor: tf.Tensor, device: str) -> None:
-    if tensor.dtype == tf.resource:
-        raise ControlFlowError(
-            f"{op.type} {op.name!r}, which is to run on {device}, reads {tensor.op.name!r} in its body, a variable or "
-            "array that lives elsewhere; read it outside of the loop, branch or function, or leave devices= away"
-        )

@@ -13,7 +13,6 @@ from . import _limits, _policy
 from ._call import Call
 from ._crew import Plan, blamed, blocks_over, check_present, spread
 from ._devices import check_devices, check_shareable
-from ._frames import crosses_v1_branches
 from ._holomorphic import check_holomorphic
 from ._maps import LinearMap, Rows
 from ._place import dependents, stays
@@ -21,8 +20,8 @@ from ._sweep import check_block_size, sweep, sweep_from
 from ._vectorise import trial
 from ._waist import waist
 
-# Rows in a run where they do not vectorise, so that not each of them costs the start of a run; through V1 loops, where
-# each of them is built.
+# Rows in a run where they do not vectorise, so that not each of them costs the start of a run; through V1 loops and
+# branches, where so many share a forward pass and of more each has its own.
 _UNVECTORISED = 64
 _UNVECTORISED_IN_FRAMES = 8
 
@@ -117,7 +116,7 @@ def _plan(
     linear = Rows([y], [target], call.stop).linear(0)
     elements = int(count), int(np.prod(shape))
     if linear.in_frames:
-        size, vectorises = _size_in_frames(linear, between, block_size, *elements)
+        size, vectorises = _size_in_frames(linear, block_size, *elements)
     else:
         size, vectorises = _size(linear, block_size, *elements)
     if devices:
@@ -148,13 +147,11 @@ def _size(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[in
     return max(1, min(block_size, elements[0])), vectorises
 
 
-def _size_in_frames(
-    linear: LinearMap, between: _walk.Between, block_size: int | None, *elements: int
-) -> tuple[int, bool]:
+def _size_in_frames(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[int, bool]:
     """The same through V1 loops, where a trial is not possible: each run goes through the loop and back."""
-    vectorises = block_size != 1 and linear.vectorisable and not crosses_v1_branches(between)
-    if not vectorises:
-        block_size = min(block_size or _UNVECTORISED_IN_FRAMES, _UNVECTORISED_IN_FRAMES)
+    vectorises = block_size != 1 and linear.vectorisable
+    if block_size is None and not vectorises:
+        block_size = _UNVECTORISED_IN_FRAMES
     elif block_size is None:
         each = linear.bytes_each + elements[1] * linear.targets[0].dtype.size
         block_size = max(2, _limits.current().block_bytes // each)

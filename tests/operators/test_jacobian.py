@@ -149,18 +149,99 @@ def test_through_v1_loops(session, rng, build, mode, size, caplog):
     assert len(caplog.records) == (build in (branch_in_a_loop, nested_loops) and mode == "rows")
 
 
-def test_a_small_budget_makes_blocks_of_rows_through_v1_loops_one_after_the_other(session):
+# Loops whose copies would be wrong if arrays, stacks, what waits for them, or what lives in a branch were shared.
+COPIED = ["array_read_twice", "cond_and_case", "cond_in_loop", "dynamic_rnn_with_lengths", "growing_shape",
+          "loop_in_branch_not_taken", "loop_in_cond", "nested", "nested_cond_in_loop", "split_array"]  # fmt: skip
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("row", [r for r in LOOPS if r.name in COPIED], ids=lambda row: row.name)
+def test_many_blocks_through_v1_loops_are_copies_of_one(row, monkeypatch):
+    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    with row.build().as_default() as graph, tf.Session() as session:
+        x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
+        want = numeric_jacobian(y, x, session=session, feed_dict={x: row.point})
+        built = [symgrad.jacobian(y, x, mode=mode, block_size=size) for mode, size in (("rows", 2), ("columns", 1))]
+        assert any("While" in op.type for op in graph.get_operations())
+        for got in session.run(built, {x: row.point}):
+            close(got, want)
+
+
+@pytest.mark.parametrize("row", [r for r in LOOPS if r.name in COPIED], ids=lambda row: row.name)
+def test_many_columns_of_the_gradient_of_v1_loops_are_copies_of_one(row, monkeypatch):
+    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    with row.build().as_default() as graph, tf.Session() as session:
+        x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
+        scalar = tf.reduce_sum(y**2)
+        gradient = symgrad.Lop(scalar, x, 1.0)
+        want = numeric_jacobian(gradient, x, session=session, feed_dict={x: row.point})
+        close(session.run(symgrad.hessian(scalar, x), {x: row.point}), want)
+
+
+def test_a_small_budget_makes_blocks_through_v1_loops(session):
     x = tf.constant([0.7, 1.1, 0.9], tf.float64)
     with v1_control_flow():
         y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.sin(v) * x), [0, x])[1]
-    y = tf.concat([y, y**2], 0)
-    whole = symgrad.jacobian(y, x, mode="rows")
+    y = tf.concat([y, y**2, y**3, y**4], 0)
+    for mode in ("rows", "columns"):
+        whole = symgrad.jacobian(y, x, mode=mode)
+        before = len(tf.get_default_graph().get_operations())
+        with symgrad.operators.limits(block_bytes=600):
+            blocks = symgrad.jacobian(y, x, mode=mode)
+        new = tf.get_default_graph().get_operations()[before:]
+        assert any("While" in op.type for op in new) == (mode == "rows")  # three columns are few
+        close(*session.run([blocks, whole]), ROUNDING)
+
+
+def chain(v, x):
+    return tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.cumsum(v) * x), [0, v])[1]
+
+
+def test_many_rows_one_at_a_time_through_a_v1_loop(session, rng):
+    x = tf.constant(rng.uniform(0.5, 1, 100))
+    with v1_control_flow():
+        y = chain(tf.identity(x), x)
+    by_columns = symgrad.jacobian(y, x, mode="columns")
     before = len(tf.get_default_graph().get_operations())
-    with symgrad.operators.limits(block_bytes=600):
-        blocks = symgrad.jacobian(y, x, mode="rows")
-    new = tf.get_default_graph().get_operations()[before:]
-    assert [op for op in new if op.type == "Identity" and op.control_inputs]  # unit vectors that wait for a block
-    close(*session.run([blocks, whole]), ROUNDING)
+    for size in (1, 7):
+        close(*session.run([symgrad.jacobian(y, x, mode="rows", block_size=size), by_columns]), ROUNDING)
+    assert len(tf.get_default_graph().get_operations()) - before < 600
+
+
+def test_many_rows_of_an_unknown_number_through_a_v1_loop(session, rng):
+    x = tf.placeholder(tf.float64, [None])
+    with v1_control_flow():
+        y = chain(tf.identity(x), x)
+    value = rng.uniform(0.5, 1, 11)
+    want = numeric_jacobian(y, x, session=session, feed_dict={x: value})
+    for mode, size in (("rows", 1), ("rows", 4), ("rows", None), ("columns", 4), ("columns", None)):
+        close(session.run(symgrad.jacobian(y, x, mode=mode, block_size=size), {x: value}), want)
+
+
+def test_random_numbers_in_a_v1_loop_are_drawn_once_or_the_jacobian_is_refused(session, caplog):
+    x = tf.constant([1.0, 2.0, 3.0] * 4, tf.float64)
+    with v1_control_flow():
+        y = tf.while_loop(
+            lambda i, v: i < 3, lambda i, v: (i + 1, v * tf.random.uniform([12], 0.5, 1.0, tf.float64)), [0, x]
+        )[1]
+    for size in (None, 5, 1):
+        found, value, at = session.run([symgrad.jacobian(y, x, mode="rows", block_size=size), y, x])
+        close(found, np.diag(value / at), ROUNDING)
+    many = tf.concat([y] * 6, 0)
+    with pytest.raises(ControlFlowError, match="RandomUniform"):
+        symgrad.jacobian(many, x, mode="rows", block_size=1)
+
+
+def test_blocks_through_v1_control_flow_have_no_derivative_and_few_rows_have(session):
+    x = tf.constant([0.3, 0.7], tf.float64)
+    with v1_control_flow():
+        y = tf.cond(x[0] > 1, lambda: tf.sin(x) * x, lambda: x**3 * x[1])
+    few = tf.reduce_sum(symgrad.jacobian(y, x, mode="rows") ** 2)
+    close(session.run(symgrad.Lop(few, x, 1.0)), numeric_jacobian(few, x, session=session))
+    many = tf.reduce_sum(symgrad.jacobian(tf.concat([y] * 5, 0), x, mode="rows") ** 2)
+    for derivative in (lambda: symgrad.Lop(many, x, 1.0), lambda: symgrad.Rop(many, x, tf.ones_like(x))):
+        with pytest.raises(ControlFlowError, match="V1 control flow in its body"):
+            derivative()
 
 
 @pytest.mark.parametrize("row", LOOPS, ids=lambda row: row.name)
@@ -186,14 +267,6 @@ def pushed_together(graph, row, session, caplog):
     close(session.run(got, {x: row.point}), want)
     told = [r for r in caplog.records if r.name == "symgrad"]
     assert len(told) == (row.name == "split_array")  # an array that is split has no stacked form
-
-
-def test_too_many_rows_through_what_does_not_vectorise_are_refused(session):
-    x = tf.ones([100])
-    with v1_control_flow():
-        y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.cumsum(v)), [0, x])[1]
-    with pytest.raises(ControlFlowError, match="takes 100 derivatives"):
-        symgrad.jacobian(y, x, block_size=1)
 
 
 @pytest.mark.core
