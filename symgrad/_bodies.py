@@ -37,7 +37,7 @@ def runs_bodies(op: tf.Operation) -> bool:
 
 def differentiates_bodies(op: tf.Operation) -> bool:
     """False where a gradient of the user's own stands for that of the bodies."""
-    if "_gradient_op_type" in op.node_def.attr:
+    if _tf.has_attribute(op, "_gradient_op_type"):
         return False
     function = op._gradient_function  # tf.function gives each of its calls a method of this class
     return function is None or getattr(function, "__qualname__", "").startswith("_DelayedRewriteGradientFunctions.")

@@ -94,6 +94,7 @@ __all__ = [
     "get_init_op",
     "gradient_registry",
     "handle_dtype",
+    "has_attribute",
     "import_scoped_meta_graph",
     "is_recompute",
     "is_resource_variable",
@@ -117,6 +118,11 @@ def function_in(graph, name):
             return function.cached_definition
         graph = getattr(graph, "outer_graph", None)
     return None
+
+
+def has_attribute(op, attribute):
+    """True if `op` has this attribute; its name is looked for before all of them are parsed, at half the price."""
+    return attribute.encode() in op._node_def and attribute in op.node_def.attr
 
 
 def traced_graph(graph, name):

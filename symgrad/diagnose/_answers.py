@@ -14,29 +14,22 @@ _CONTROL_FLOW = frozenset({
 
 
 class Answers:
-    """What gradient functions answer; asked once for each op type, and for each op with a gradient of its own."""
+    """What gradient functions answer; asked once for each op type, and for each op that is a case of its own."""
 
     def __init__(self) -> None:
         self._known: dict[Any, list[bool] | Exception] = {}
         self._cuts: dict[Any, rules.Cut | None] = {}
-        self._last: tuple[Any, bool, tuple] = (None, False, ())
+        self._last: tf.Operation | None = None
+        self._kind: Any = None
 
     def cut_at(self, op: tf.Operation, index: int) -> rules.Cut | None:
-        """`rules.cut_at`, and in addition what only a call of the gradient function can tell."""
-        own, kind = self._kind(op)
-        if own:
-            return rules.cut_at(op, index) or self._unanswered(op, index, own=True)
-        key = (*kind, index, _tensors.is_differentiable(op.inputs[index]))
+        """`rules.cut_at` of a differentiable input, and in addition what only the gradient function can tell."""
+        if op is not self._last:  # asked for its inputs one after the other
+            self._last, self._kind = op, rules.judged_by(op)
+        key = self._kind, index
         if key not in self._cuts:
-            self._cuts[key] = rules.cut_at(op, index) or self._unanswered(op, index, own=False)
+            self._cuts[key] = rules.cut_at(op, index) or self._unanswered(op, index, rules.has_own_gradient(op))
         return self._cuts[key]
-
-    def _kind(self, op: tf.Operation) -> tuple[bool, tuple]:
-        """Whether the op has a gradient of its own, and what else an answer for it depends on."""
-        if op is not self._last[0]:  # asked once for each of its inputs, one after the other
-            outputs = tuple(map(_tensors.is_differentiable, op.outputs))
-            self._last = (op, rules.has_own_gradient(op), (op.type, outputs))
-        return self._last[1:]
 
     def _unanswered(self, op: tf.Operation, index: int, own: bool) -> rules.Cut | None:
         if op.type in _CONTROL_FLOW or (op.type in rules.transpose and not own):

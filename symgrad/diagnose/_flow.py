@@ -17,9 +17,13 @@ class Site:
 
     Attributes:
       within: names of the loops, branches and calls around it, outermost first.
+      numbers: of the nodes that make the tensors read here, by the tensors' ids.
     """
 
     within: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
 
 
 class Inside(Site):
@@ -32,6 +36,7 @@ class Inside(Site):
     """
 
     def __init__(self, parent: Site, op: tf.Operation, body: Body):
+        super().__init__()
         self.parent, self.op, self.body = parent, op, body
         self.within = (*parent.within, op.name)
         self.loop: Inside | None = None
@@ -71,7 +76,7 @@ class Flow:
         self._numbers: dict[Node, int] = {}
         self._sites: dict[tuple[Site, tf.Operation], list[Inside]] = {}
         self._runs_bodies: dict[str, bool] = {}
-        self.ends = [self._number(self._node(self.root, y)) for y in ys]
+        self.ends = [self._at(self.root, y) for y in ys]
         self._walk()
 
     def number_of(self, tensor: tf.Tensor) -> int | None:
@@ -90,8 +95,8 @@ class Flow:
         """Follow every edge from ys backward; an edge is recorded when its target is reached."""
         at = 0
         while at < len(self.nodes):
-            for node, tensor, use in self._reads(self.nodes[at]):
-                self.source.append(self._number(node))
+            for source, tensor, use in self._reads(self.nodes[at]):
+                self.source.append(source)
                 self.target.append(at)
                 self.tensor.append(tensor)
                 self.use.append(use)
@@ -101,6 +106,13 @@ class Flow:
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(node)
+        return number
+
+    def _at(self, site: Site, tensor: tf.Tensor) -> int:
+        """The number of the node that makes `tensor` as seen from `site`."""
+        number = site.numbers.get(id(tensor))
+        if number is None:
+            number = site.numbers[id(tensor)] = self._number(self._node(site, tensor))
         return number
 
     def _node(self, site: Site, tensor: tf.Tensor) -> Node:
@@ -116,21 +128,21 @@ class Flow:
         op = tensor.op
         return (site, op, tensor.value_index if self._has_split_outputs(op) else None)
 
-    def _reads(self, node: Node) -> Iterator[tuple[Node, tf.Tensor, int]]:
-        """The nodes that `node` reads, with the tensor, and as which input an op reads it."""
+    def _reads(self, node: Node) -> Iterator[tuple[int, tf.Tensor, int]]:
+        """The numbers of the nodes that `node` reads, with the tensor, and as which input an op reads it."""
         site, op, slot = node
         if isinstance(site, Inside) and op is None:
             yield from self._argument(site, slot)
         elif isinstance(slot, tuple):
             tensor = op.outputs[slot[1]]
-            yield (site, op, slot[1] if self._has_split_outputs(op) else None), tensor, -1
+            yield self._number((site, op, slot[1] if self._has_split_outputs(op) else None)), tensor, -1
         elif slot is None:
             for i, tensor in enumerate(op.inputs):
-                yield self._node(site, tensor), tensor, i
+                yield self._at(site, tensor), tensor, i
             for pivot in filter(_is_pivot, op.control_inputs):
-                yield self._node(site, pivot.outputs[0]), pivot.outputs[0], -1
+                yield self._at(site, pivot.outputs[0]), pivot.outputs[0], -1
         elif op.type == "IdentityN":
-            yield self._node(site, op.inputs[slot]), op.inputs[slot], slot
+            yield self._at(site, op.inputs[slot]), op.inputs[slot], slot
         else:
             yield from self._result(site, op, slot)
 
@@ -153,10 +165,10 @@ class Flow:
     def _argument(self, site: Inside, index: int):
         """What argument `index` of a body is: an input of the op, or what a loop's body gave the turn before."""
         outer = site.op.inputs[index + site.body.offset]
-        yield self._node(site.parent, outer), outer, -1
+        yield self._at(site.parent, outer), outer, -1
         if site.loop is not None and index < len(site.loop.body.graph.outputs):
             inner = site.loop.body.graph.outputs[index]
-            yield self._node(site.loop, inner), inner, -1
+            yield self._at(site.loop, inner), inner, -1
 
     def _result(self, site: Site, op: tf.Operation, index: int):
         """What output `index` of a loop, branch or call is."""
@@ -166,11 +178,11 @@ class Flow:
             outputs = s.body.graph.outputs
             position = 0 if s.body.kind == "cond" else index
             if position < len(outputs):
-                yield self._node(s, outputs[position]), outputs[position], -1
+                yield self._at(s, outputs[position]), outputs[position], -1
         if "body" in kinds and index < len(op.inputs):
-            yield self._node(site, op.inputs[index]), op.inputs[index], -1
+            yield self._at(site, op.inputs[index]), op.inputs[index], -1
         if "branch" in kinds:
-            yield self._node(site, op.inputs[0]), op.inputs[0], -1
+            yield self._at(site, op.inputs[0]), op.inputs[0], -1
 
 
 def _is_pivot(op: tf.Operation) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _where
+from .._collector import collector_paused
 from ..errors import GraphMismatchError
 from ..rules import Cut
 from ._absent import absent
@@ -60,7 +61,8 @@ def why_none(ys: Any, xs: Any, *, stop_gradients: Any = None) -> list[Finding]:
     graph = wanted[0].tensor.graph
     asked = [seen_from(x, graph) for x in subjects(xs, "xs")]
     stops = [] if stop_gradients is None else [seen_from(s, graph) for s in subjects(stop_gradients, "stop_gradients")]
-    return list(_findings(wanted, asked, [s.tensor for s in stops if not s.is_eager]))
+    with collector_paused():
+        return list(_findings(wanted, asked, [s.tensor for s in stops if not s.is_eager]))
 
 
 def _findings(ys: Sequence[Subject], xs: Sequence[Subject], stop: Sequence[tf.Tensor]) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from . import _array, _image, _math, _nn, _sparse
 from ._composites import composite, composite_when, is_composite
-from ._cuts import Cut, cut_at, has_own_gradient, writes_state
+from ._cuts import Cut, cut_at, has_own_gradient, judged_by, writes_state
 from ._linearity import require_linear
 from ._paths import between, gaps, inside, missing
 from ._registry import Registry, pushforward, transpose
@@ -24,6 +24,7 @@ __all__ = [
     "has_own_gradient",
     "inside",
     "is_composite",
+    "judged_by",
     "linear",
     "missing",
     "multilinear",

@@ -1,6 +1,7 @@
 """Where a derivative ends: which input of which op does not pass one on, and why."""
 
 import enum
+from collections.abc import Hashable
 
 import tensorflow.compat.v1 as tf
 
@@ -77,6 +78,9 @@ _WITHOUT_INFLUENCE = {"SparseAdd": (6,)}
 _BATCH_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 _BATCH_NORM_GRADS = tuple(f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3"))
 
+# Op types of which an attribute or the loop they leave decides.
+_JUDGED_SINGLY = frozenset({"Exit", "RefExit", *_BATCH_NORMS, *_BATCH_NORM_GRADS})
+
 # Outputs whose cotangents TensorFlow's gradient function does not hear, although they move.
 UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(_BATCH_NORMS, (1, 2))}
 
@@ -145,6 +149,14 @@ def _leaves_without_back_prop(op: tf.Operation) -> bool:
     return context is not None and not context.back_prop
 
 
+def judged_by(op: tf.Operation) -> Hashable:
+    """What `cut_at` of a differentiable input depends on besides its index; equal for ops with the same answers."""
+    op_type = op.type
+    if op_type in _JUDGED_SINGLY or has_own_gradient(op):
+        return op
+    return (op_type, *map(_tensors.is_differentiable, op.outputs))
+
+
 def leads_on(op: tf.Operation, index: int) -> bool:
     """True if a derivative exists through this input, whether or not somebody computes it."""
     cut = cut_at(op, index)
@@ -156,7 +168,7 @@ def has_own_gradient(op: tf.Operation) -> bool:
     if op._gradient_function is not None:
         return True
     # An op that reads something has no large attributes, so this is far cheaper than the exception of get_attr.
-    return len(op.inputs) > 0 and "_gradient_op_type" in op.node_def.attr
+    return len(op.inputs) > 0 and _tf.has_attribute(op, "_gradient_op_type")
 
 
 def writes_state(op_type: str) -> bool:

@@ -123,6 +123,30 @@ def test_stop_gradients_cut_behind_a_tensor_and_not_at_an_x():
         assert tf.gradients(y, x, stop_gradients=h) == [None]
 
 
+def test_two_ops_of_one_type_are_judged_each_by_itself(control_flow_v2):
+    def loop(start, name, **options):
+        body = lambda i, v: (i + 1, tf.sin(v))  # noqa: E731
+        return tf.while_loop(lambda i, v: i < 3, body, [0, start], name=name, **options)[1]
+
+    with tf.Graph().as_default(), control_flow_v2(False):
+        x = tf.placeholder(tf.float32, [3])
+        shut = loop(x, "shut", back_prop=False)
+        opened = loop(tf.identity(shut), "opened")
+        assert [(f.cause, f.op) for f in why_none(opened, x)] == [(Cut.NO_BACK_PROP, "shut/Exit_1")]
+        assert why_none(loop(tf.identity(opened) + x, "third"), x) == []
+    with tf.Graph().as_default():
+        x, image = tf.placeholder(tf.float32, [2]), tf.ones([1, 2, 2, 2])
+        train = tf.raw_ops.FusedBatchNormV3(
+            x=image, scale=tf.ones([2]), offset=tf.ones([2]), mean=x, variance=tf.ones([2]), is_training=True
+        )
+        infer = tf.raw_ops.FusedBatchNormV3(
+            x=train.y, scale=tf.ones([2]), offset=tf.ones([2]), mean=x, variance=tf.ones([2]), is_training=False
+        )
+        causes = {f.op_type: f.cause for f in why_none(train.y, x)}, {f.op: f.cause for f in why_none(infer.y, x)}
+        assert causes[0] == {"FusedBatchNormV3": Cut.ZERO}
+        assert causes[1] == {train.y.op.name: Cut.ZERO, infer.y.op.name: Cut.UNANSWERED}
+
+
 def test_comparisons_after_a_cut_are_not_blamed():
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [3])
