@@ -54,6 +54,15 @@ def tf_rnn(x, w, steps=STEPS):
     return tf.reshape(tf.while_loop(lambda t, *_: t < steps, body, start)[2].stack(), [steps, HIDDEN])
 
 
+def tf_rnn_v1(x, w):
+    """The same by a loop of V1 control flow."""
+    tf.disable_control_flow_v2()
+    try:
+        return tf_rnn(x, w)
+    finally:
+        tf.enable_control_flow_v2()
+
+
 def jax_mlp(x, w):
     import jax.numpy as jnp
 

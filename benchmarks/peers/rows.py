@@ -156,6 +156,24 @@ def _rnn():
     return _jacobian(models.tf_rnn, models.jax_rnn, arrays, models.point(models.STEPS, models.INPUTS), loop=False)
 
 
+def _rnn_v1():
+    """TensorFlow vectorises a V1 loop only while V2 control flow is off; its tape makes V2 loops."""
+    arrays, x0 = models.weights(models.RNN), models.point(models.STEPS, models.INPUTS)
+
+    def build():
+        x, w = tf.Variable(x0, use_resource=True) + 0.0, models.variables(arrays)
+        y = models.tf_rnn_v1(x, w)
+        tensors = {"symgrad": symgrad.jacobian(y, x)}
+        tf.disable_control_flow_v2()
+        try:
+            tensors["pfor"] = pfor_jacobian(y, x)
+        finally:
+            tf.enable_control_flow_v2()
+        return tensors, _jax(models.jax_rnn, x0, arrays, _both_modes)
+
+    return build
+
+
 def _batch():
     arrays, x0 = models.weights(models.mlp_shapes(10, 100, 128)), models.point(64, 100)
 
@@ -183,7 +201,7 @@ def _jax_batch(f):
     return {"JAX vmap(jacrev)": jax.vmap(jax.jacrev(f)), "JAX vmap(jacfwd)": jax.vmap(jax.jacfwd(f))}
 
 
-def _rop(tf_function, jax_function, arrays, x0, *, unknown_batch=False, loop=False):
+def _rop(tf_function, jax_function, arrays, x0, *, unknown_batch=False, loop=None):
     v0 = models.point(*x0.shape[::-1]).reshape(x0.shape)
 
     def build():
@@ -192,10 +210,9 @@ def _rop(tf_function, jax_function, arrays, x0, *, unknown_batch=False, loop=Fal
             x = tf.placeholder_with_default(x, [None, *x0.shape[1:]])
         y = tf_function(x, w)
         u = tf.ones_like(y)
-        tensors = {
-            "symgrad": symgrad.Rop(y, x, v + 0.0),
-            "double VJP by hand": tf.gradients(tf.gradients(y, x, u)[0], u, v + 0.0)[0],
-        }
+        tensors = {"symgrad": symgrad.Rop(y, x, v + 0.0)}
+        if loop != "V1":  # through which there is no second gradient
+            tensors["double VJP by hand"] = tf.gradients(tf.gradients(y, x, u)[0], u, v + 0.0)[0]
         if not loop:  # it has no rule for lists
             tensors["ForwardAccumulator"] = _accumulator(tf_function, x, w, v + 0.0)
         import jax
@@ -308,11 +325,13 @@ ROWS = {
     "Rop MLP": _rop(models.tf_mlp, models.jax_mlp, _MLP, models.point(32, 400)),
     "Rop MLP, unknown batch": _rop(models.tf_mlp, models.jax_mlp, _MLP, models.point(32, 400), unknown_batch=True),
     "Rop conv net": _rop(models.tf_conv, models.jax_conv, _CONV, models.point(8, 784)),
-    "Rop RNN, V2 loop": _rop(models.tf_rnn, models.jax_rnn, _RNN, _RNN_POINT, loop=True),
+    "Rop RNN, V2 loop": _rop(models.tf_rnn, models.jax_rnn, _RNN, _RNN_POINT, loop="V2"),
+    "Rop RNN, V1 loop": _rop(models.tf_rnn_v1, models.jax_rnn, _RNN, _RNN_POINT, loop="V1"),
     **{f"Jacobian MLP {n}x{m}": _mlp(n, m, h) for n, m, h in models.MLPS},
     "Jacobian conv logits by image": _jacobian(models.tf_conv, models.jax_conv, _CONV, models.point(1, 784)),
     "Jacobian conv logits by kernels": _by_kernels(),
     "Jacobian RNN 160x80": _rnn(),
+    "Jacobian RNN 160x80, V1 loop": _rnn_v1(),
     "batch Jacobian 64x10x100": _batch(),
     **{f"{kind} {size}": _second(size, kind) for kind in ("hvp", "hessian", "GGN product") for size in models.HESSIANS},
 }

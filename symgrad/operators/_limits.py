@@ -17,7 +17,7 @@ class Limits:
     """Bytes allowed.
 
     Attributes:
-      block_bytes: for what depends on the seeds of one vectorised block, by an upper bound of static shapes.
+      block_bytes: for what depends on the seeds of one vectorised block and is alive at once, by static shapes.
       result_bytes: for one result whose shape is known while building.
     """
 

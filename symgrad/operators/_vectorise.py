@@ -1,15 +1,14 @@
 """Many vectors through one linear map at once: TensorFlow's vectoriser (pfor), and a trial whether it converts."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, rules
+from .. import _tf
 from .._pfor import reason, strict_pfor
-from ..control_flow import bodies
 from ..errors import SymgradError
+from ._footprint import alive_between
 from ._maps import LinearMap, stacked
 
 
@@ -20,18 +19,14 @@ class Trial:
     Attributes:
       present: for each target, whether a path leads to it.
       reason: why the map does not vectorise; empty if it does.
-      bytes_per_vector: size of all tensors that depend on one seed, as far as their shapes are known.
-      bytes_per_unknown: the same of those with unknown dimensions, for each unit of the product of these.
+      bytes_per_vector: what is alive at once for one seed, as far as shapes are known.
+      bytes_per_unknown: the same of tensors with unknown dimensions, for each unit of the product of these.
     """
 
     present: list[bool]
     reason: str
     bytes_per_vector: int
     bytes_per_unknown: int
-
-
-# Their output is their input, in another shape at most.
-_ALIASES = frozenset({"ExpandDims", "Identity", "IdentityN", "Reshape", "Squeeze", "StopGradient"})
 
 
 def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
@@ -57,7 +52,7 @@ def trial(linear: LinearMap, *, vectorise: bool) -> Trial:
         else:
             one(tf.constant(0))
         seed, results = traced[0]
-        return Trial([r is not None for r in results], refusal, *_bytes_between(seed, _present(results)))
+        return Trial([r is not None for r in results], refusal, *alive_between(seed, _present(results)))
 
 
 def _trial_together(linear: LinearMap, together: Callable) -> Trial:
@@ -68,7 +63,7 @@ def _trial_together(linear: LinearMap, together: Callable) -> Trial:
         raise
     except Exception as error:
         results, refusal = linear.apply(seeds[0]), reason(error)
-    return Trial([r is not None for r in results], refusal, *(n // 2 for n in _bytes_between(seeds, _present(results))))
+    return Trial([r is not None for r in results], refusal, *(n // 2 for n in alive_between(seeds, _present(results))))
 
 
 def _refusal(one, traced) -> str:
@@ -110,23 +105,3 @@ def _chosen(items: Sequence, present: Sequence[bool]) -> list:
 
 def _present(results: Sequence) -> list:
     return [r for r in results if r is not None]
-
-
-def _bytes_between(seed: tf.Tensor, results: Sequence[tf.Tensor]) -> tuple[int, int]:
-    """The bytes of the tensors between `seed` and results: known ones, and those of one unit of unknown dimensions.
-
-    The gradient functions also build what leads nowhere, such as derivatives by the weights of a layer.
-    """
-    known, unknown = (seed.shape.num_elements() or 0) * seed.dtype.size, 0
-    between = rules.between(results, [seed])
-    inside = [op for outer in between.ops for body in bodies(outer) for op in body.get_operations()]
-    for op in (*between.ops, *inside):
-        for t in op.outputs:
-            if op.type in _ALIASES or not _tensors.is_floating(t) or t.shape.rank is None:
-                continue
-            elements = math.prod(d or 1 for d in t.shape.as_list())
-            if t.shape.is_fully_defined():
-                known += elements * t.dtype.size
-            else:
-                unknown += elements * t.dtype.size
-    return known, unknown
