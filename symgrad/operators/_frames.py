@@ -11,6 +11,12 @@ def crosses_v1_loops(between: _walk.Between) -> bool:
     return any(op.type in ("Enter", "RefEnter", "Exit", "RefExit") for op in between.ops)
 
 
+def crossed_loops(between: _walk.Between) -> set:
+    """The loops of either kind on the paths: V2 loops as ops, V1 loops as contexts."""
+    v1 = {op._get_control_flow_context() for op in between.ops if op.type in ("Exit", "RefExit")}
+    return v1 | {op for op in between.ops if op.type in ("StatelessWhile", "While")}
+
+
 def crosses_v1_branches(between: _walk.Between) -> bool:
     """True if a path crosses a V1 branch, in a loop or not."""
     return any(op.type in ("Switch", "RefSwitch") and not is_loop_switch(op) for op in between.ops)

@@ -130,6 +130,10 @@ def _through(narrow: tf.Tensor, ys, xs, stop, block_size: int | None) -> Grid:
 
 def _by_rows(maps: Rows, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], block_size: int | None) -> Grid:
     """For each pair the rows [size of y] + x.shape, or None."""
+    if maps.in_one_loop():
+        linear, ends = maps.joint()
+        rows = sweep(linear, block_size, f"the Jacobian of {', '.join(y.name for y in ys)} by rows")
+        return [[None if r is None else r[start:end] for r in rows] for start, end in zip([0, *ends], ends)]
     found = []
     for k, y in enumerate(ys):
         found.append(sweep(maps.linear(k), block_size, f"the Jacobian of {y.name} by rows"))

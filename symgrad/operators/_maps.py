@@ -1,5 +1,6 @@
 """Linear maps to be tabulated: what a unit vector is, and what becomes of it. Rows pull back, columns push forward."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,6 +11,7 @@ from .. import _tensors, _vjp, rules
 from ..tangents import push
 from ._frames import (
     bytes_on_the_way,
+    crossed_loops,
     crosses_control_flow,
     crosses_nested_loops,
     crosses_v1_branches,
@@ -147,6 +149,25 @@ class Rows:
             return self.on(k, space.size, unit_vectors(space))
         pull = _vjp.Pullback([end.start], self._xs, stop=self._stop)
         return self._map(space.size, end.seeds, lambda v: pull([v]))
+
+    def in_one_loop(self) -> bool:
+        """True if all ys, of one dtype, are computed by the same loops: these go backward once for all of them."""
+        loops = [crossed_loops(rules.between([y], self._xs, self._stop)) for y in self._ys]
+        alike = all(y.dtype.base_dtype == self._ys[0].dtype.base_dtype for y in self._ys)
+        return len(loops) > 1 and alike and bool(loops[0]) and all(found == loops[0] for found in loops)
+
+    def joint(self) -> tuple[LinearMap, list[Count]]:
+        """The map whose basis are the unit vectors of all ys, one y after the other, and where that of each y ends."""
+        spaces = [Space.of(y) for y in self._ys]
+        ends = list(itertools.accumulate(space.size for space in spaces))
+        static = tf.TensorShape([ends[-1] if isinstance(ends[-1], int) else None])
+        whole = Space(spaces[0].dtype, static, tf.reshape(ends[-1], [1]))
+
+        def pull(cotangent):
+            parts = [cotangent[start:end] for start, end in zip([0, *ends], ends)]
+            return self._pullback([_reshaped(part, s.shape, s.static) for part, s in zip(parts, spaces)])
+
+        return self._map(ends[-1], unit_vectors(whole), pull), ends
 
     def _map(self, count, seeds, pull) -> LinearMap:
         frames = self._in_frames, self._vectorisable, bytes_on_the_way(self._between) if self._in_frames else 0

@@ -1,6 +1,7 @@
 """Jacobians: every mode and block size equal to central differences, in graphs that differ."""
 
 import collections
+import contextlib
 import logging
 
 import numpy as np
@@ -195,6 +196,30 @@ def test_a_small_budget_makes_blocks_through_v1_loops(session):
 
 def chain(v, x):
     return tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.cumsum(v) * x), [0, v])[1]
+
+
+@pytest.mark.parametrize("v2", [False, True])
+def test_several_results_of_one_loop_share_the_backward_loop(session, rng, v2):
+    x = tf.constant(rng.uniform(0.5, 1, 3))
+    with contextlib.nullcontext() if v2 else v1_control_flow():
+        a, b = tf.while_loop(
+            lambda i, v, w: i < 4, lambda i, v, w: (i + 1, tf.sin(w) * x, v + w), [0, x, x**2], name="both"
+        )[1:]
+    ys = {"a": a * 2.0, "b": tf.reduce_sum(b), "c": tf.stack([a, b])}
+    graph = tf.get_default_graph()
+
+    def loops(build):
+        before = len(graph.get_operations())
+        found = build()
+        return found, sum(op.type in ("LoopCond", "While", "StatelessWhile") for op in graph.get_operations()[before:])
+
+    together, few = loops(lambda: symgrad.jacobian(ys, x, mode="rows"))
+    apart, many = loops(lambda: {k: symgrad.jacobian(y, x, mode="rows") for k, y in ys.items()})
+    assert few < many / 2
+    found, same = session.run([together, apart])
+    for k, y in ys.items():
+        close(found[k], numeric_jacobian(y, x, session=session))
+        close(found[k], same[k], ROUNDING)
 
 
 def test_many_rows_one_at_a_time_through_a_v1_loop(session, rng):
