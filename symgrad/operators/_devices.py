@@ -9,12 +9,11 @@ from .. import _tensors, _tf, rules
 from ..errors import ControlFlowError, DeviceError
 from ._auto import choose
 from ._frames import crosses_v1_loops
-from ._maps import Columns, Count, LinearMap, Rows, Space, unit_vectors
+from ._grid import Grid, by_columns, by_rows, transposed
+from ._maps import Count, LinearMap, Rows, Space
 from ._place import Copies, dependents, staying
 from ._sweep import sweep, sweep_from
 from ._waist import waist
-
-Grid = list[list["tf.Tensor | None"]]
 
 
 def check_devices(devices: Any) -> list[str] | None:
@@ -75,8 +74,8 @@ class Shared:
                 return self._through(narrow, ys, xs, stop)
         maps = choose(mode, ys, xs, stop)
         if isinstance(maps, Rows):
-            return [self._shared(maps.linear(k), f"the Jacobian of {y.name} by rows") for k, y in enumerate(ys)]
-        return self._by_columns(maps, ys, xs)
+            return by_rows(maps, ys, self._shared)
+        return transposed(by_columns(maps, xs, self._shared))
 
     def _through(self, narrow: tf.Tensor, ys, xs, stop) -> Grid:
         """J = J_y/h J_h/x: rows of the first are shared out, each device has the second."""
@@ -93,19 +92,6 @@ class Shared:
 
         maps = Rows(ys, [h], stop)
         return [self._shared(maps.linear(k), f"the Jacobian of {y.name} by rows", onward) for k, y in enumerate(ys)]
-
-    def _by_columns(self, maps: Columns, ys, xs) -> Grid:
-        found: Grid = []
-        for i, x in enumerate(xs):
-            space = Space.of(x)
-            linear = maps.on(i, space.size, unit_vectors(space))
-            if linear is None:
-                found.append([None] * len(ys))
-                continue
-            columns = self._shared(linear, f"the Jacobian by {x.label} by columns")
-            shapes = [tf.stack([space.size, y.size]) for y in maps.ys]
-            found.append([None if c is None else tf.transpose(tf.reshape(c, s)) for c, s in zip(columns, shapes)])
-        return [list(row) for row in zip(*found)]
 
     def _shared(self, linear: LinearMap, label: str, onward=list) -> list["tf.Tensor | None"]:
         """The results of `linear` for its whole basis, `onward` applied to those of each part."""

@@ -9,9 +9,10 @@ from .. import _tensors, rules
 from . import _limits, _policy
 from ._auto import check_mode, choose
 from ._call import Call
-from ._devices import Grid, Shared, check_devices, check_shareable
+from ._devices import Shared, check_devices, check_shareable
+from ._grid import Grid, Sweep, by_columns, by_rows, transposed
 from ._holomorphic import check_holomorphic
-from ._maps import Columns, Rows, Space, unit_vectors
+from ._maps import Columns, LinearMap, Rows, Space
 from ._sweep import check_block_size, sweep
 from ._waist import waist
 
@@ -108,55 +109,28 @@ def grid(
 
 def _tabulated(ys, xs, stop, mode: str, block_size: int | None) -> Grid:
     """For each pair the derivative as a matrix or as rows, or None."""
+
+    def in_blocks(linear: LinearMap, label: str):
+        return sweep(linear, block_size, label)
+
     if mode == "auto":
         narrow = waist(rules.between(ys, [x.tensor for x in xs], stop), ys, xs)
         if narrow is not None:
-            return _through(narrow, ys, xs, stop, block_size)
+            return _through(narrow, ys, xs, stop, in_blocks)
     maps = choose(mode, ys, xs, stop)
     if isinstance(maps, Rows):
-        return _by_rows(maps, ys, xs, block_size)
-    return [[_transposed(block) for block in row] for row in _by_columns(maps, ys, xs, block_size)]
+        return by_rows(maps, ys, in_blocks)
+    return transposed(by_columns(maps, xs, in_blocks))
 
 
-def _through(narrow: tf.Tensor, ys, xs, stop, block_size: int | None) -> Grid:
+def _through(narrow: tf.Tensor, ys, xs, stop, in_blocks: Sweep) -> Grid:
     """J = J_y/h J_h/x: the columns of the first, and the rows of the second, are as few as h has elements."""
     (h,) = _tensors.inputs([narrow], narrow.graph)
-    left = _by_columns(Columns(ys, [h], stop), ys, [h], block_size)
-    (right,) = _by_rows(Rows([narrow], xs, stop), [narrow], xs, block_size)
+    left = by_columns(Columns(ys, [h], stop), [h], in_blocks)
+    (right,) = by_rows(Rows([narrow], xs, stop), [narrow], in_blocks)
     size = Space.of(h).size
     flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
     return [[None if a is None or b is None else tf.matmul(a, b, transpose_a=True) for b in flat] for (a,) in left]
-
-
-def _by_rows(maps: Rows, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], block_size: int | None) -> Grid:
-    """For each pair the rows [size of y] + x.shape, or None."""
-    if maps.in_one_loop():
-        linear, ends = maps.joint()
-        rows = sweep(linear, block_size, f"the Jacobian of {', '.join(y.name for y in ys)} by rows")
-        return [[None if r is None else r[start:end] for r in rows] for start, end in zip([0, *ends], ends)]
-    found = []
-    for k, y in enumerate(ys):
-        found.append(sweep(maps.linear(k), block_size, f"the Jacobian of {y.name} by rows"))
-    return found
-
-
-def _by_columns(maps: Columns, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], block_size: int | None) -> Grid:
-    """For each pair the columns, [size of x, size of y], or None."""
-    found: Grid = []
-    for i, x in enumerate(xs):
-        space = Space.of(x)
-        linear = maps.on(i, space.size, unit_vectors(space))
-        if linear is None:
-            found.append([None] * len(ys))
-            continue
-        columns = sweep(linear, block_size, f"the Jacobian by {x.label} by columns")
-        shapes = [tf.stack([space.size, y.size]) for y in maps.ys]
-        found.append([None if c is None else tf.reshape(c, shape) for c, shape in zip(columns, shapes)])
-    return [list(row) for row in zip(*found)]
-
-
-def _transposed(columns: tf.Tensor | None) -> tf.Tensor | None:
-    return None if columns is None else tf.transpose(columns)
 
 
 def block(y: Space, x: Space, found: tf.Tensor | None) -> tf.Tensor:
