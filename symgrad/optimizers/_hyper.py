@@ -158,6 +158,15 @@ class Hyperparameters:
             cell.set(session, value)
         self._given[name] = value
 
+    def check_rounded(self, name: str, dtype: tf.DType) -> None:
+        """Refuse a number that a dtype rounds up to what it must be below: bfloat16 has nothing between 0.996 and 1."""
+        value, below = self._given[name], self._declarations[name].below
+        if is_number(value) and below is not None and float(np.asarray(value, dtype.as_numpy_dtype)) >= below:
+            raise OptimizerError(
+                f"{self._owner}.{name} is {value!r}, which {dtype.name} rounds to {below}; wanted a number below "
+                f"{below} in {dtype.name} too: take a smaller one, or keep the variable in float32"
+            )
+
     def _fixed(self, name: str, value: Any) -> str:
         return (
             f"the training step is built with {self._owner}.{name} = {self._given[name]!r}, which {value!r} cannot "

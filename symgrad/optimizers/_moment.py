@@ -39,6 +39,8 @@ class Moment:
                 value = self.finished + 1
             elif name in self._values:
                 value = self._values[name]
+                if name in self.optimizer._hyper:
+                    self.optimizer._hyper.check_rounded(name, dtype)
             else:
                 known = ", ".join(["t", "variable", *self._values])
                 raise AttributeError(f"h has no {name!r}; {type(self.optimizer).__name__} has: {known}")

@@ -247,3 +247,16 @@ def test_a_rate_that_is_no_scalar_is_refused(graph):
     x = tf.Variable(1.0)
     with pytest.raises(OptimizerError, match=r"has shape \(2,\); wanted a scalar"):
         SGD(tf.constant([0.1, 0.2])).minimize(x * x)
+
+
+def test_a_number_that_the_variable_rounds_out_of_its_range_is_refused():
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=tf.constant([1.0, -2.0], tf.bfloat16), use_resource=True)
+        loss = tf.reduce_sum(tf.cast(v, tf.float32) ** 2)
+        with pytest.raises(OptimizerError, match=r"beta2 is 0\.999, which bfloat16 rounds to 1\.0.*float32"):
+            Adam(0.1).minimize(loss)
+        train = Adam(0.5, beta2=0.99).minimize(loss)
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        # The first step of Adam is the learning rate against the sign; bfloat16 has 8 bits.
+        np.testing.assert_allclose(session.run(tf.cast(v, tf.float32)), [0.5, -1.5], rtol=2**-7)
