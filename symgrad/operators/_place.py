@@ -55,10 +55,19 @@ class Copies:
         self.made = dict(zip(ops, made))
         for op, copy in self.made.items():
             copy._gradient_function = op._gradient_function
-            waits = [c for c in op.control_inputs if c not in ops]
-            if waits and copy.graph is op.graph:
-                copy._add_control_inputs(waits)
+        self._wait_as(ops)
         return [self._counterpart(t) for t in tensors]
+
+    def _wait_as(self, ops: dict[tf.Operation, None]) -> None:
+        """Let the copies begin after what the ops wait for outside, such as an assignment; in a function, all of it."""
+        waits = {op: [c for c in op.control_inputs if c not in ops] for op in ops if op.control_inputs}
+        graph = next(iter(ops)).graph
+        if any(waits.values()) and graph is not tf.get_default_graph():
+            with graph.as_default(), tf.control_dependencies([c for before in waits.values() for c in before]):
+                begin = tf.constant(0, name="begin")
+            waits = {op: [_here(begin).op] for op, before in waits.items() if before}
+        for op, before in waits.items():
+            self.made[op]._add_control_inputs(before)
 
     def _counterpart(self, tensor: tf.Tensor) -> tf.Tensor:
         if not self._is_copied(tensor, self.made):
@@ -100,6 +109,11 @@ class Copies:
         return node
 
     def _refuse_handle(self, op: tf.Operation, tensor: tf.Tensor) -> None:
+        if op.type.startswith("Ref") and tf.get_default_graph() is not op.graph:
+            raise ControlFlowError(
+                f"{op.type} {op.name!r} takes the variable {tensor.op.name!r} itself into a loop or branch, of which "
+                "there are no copies; read it outside, or use resource variables"
+            )
         if self._device is not None and tensor.dtype == tf.resource:
             raise ControlFlowError(
                 f"{op.type} {op.name!r}, which is to run on {self._device}, reads {tensor.op.name!r} in its body, a "

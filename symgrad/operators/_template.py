@@ -1,11 +1,12 @@
 """Blocks through V1 loops, which no loop around them may enter: one block is built, and each turn runs a copy of it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from ..control_flow import refuse_side_effects
+from ..errors import ControlFlowError
 from ._place import Copies
 
 _SWITCHES = ("RefSwitch", "Switch")
@@ -33,11 +34,16 @@ class Template:
         """The results for another number, by copies in the default graph, a function inside of that of the template.
 
         Raises:
-          ControlFlowError: an op that would have to be copied draws random numbers or changes a state.
+          ControlFlowError: an op that would have to be copied draws random numbers, changes a state or may have one.
         """
         copies = Copies(self._shared(), [(self.start, start)])
         found = copies.of(self.results, "copy")
         for op in copies.made:
+            if op.type == "PyFunc":
+                raise ControlFlowError(
+                    f"PyFunc {op.name!r} may give something else at a second run, which the copies would need; say "
+                    "tf.py_func(..., stateful=False) if its function has no state and draws no random numbers"
+                )
             if not op.type.startswith(_OF_ONE_RUN):
                 refuse_side_effects(op)
         return found
@@ -54,12 +60,7 @@ class Template:
 
 def _outermost_loop(op: tf.Operation) -> Any:
     """The V1 loop around `op`, None if there is none but those around the call of the operator."""
-    loop, around = None, op.graph._get_control_flow_context()
-    context = op._get_control_flow_context()
-    while context is not None and context is not around:
-        loop = context if context.IsWhileContext() else loop
-        context = context.outer_context
-    return loop
+    return next((context for context in reversed([*_contexts(op)]) if context.IsWhileContext()), None)
 
 
 def _is_inside(op: tf.Operation) -> bool:
@@ -108,13 +109,26 @@ def _is_flow(op: tf.Operation, tensor: tf.Tensor) -> bool:
 
 
 def _alive_in_branches(operations: Sequence[tf.Operation]) -> set[tf.Operation]:
-    """The ops of V1 branches: those behind a Switch and before a Merge."""
+    """The ops of V1 branches: those behind a Switch and before a Merge, also behind loops and branches in a branch."""
     found: set[tf.Operation] = set()
-    todo = [op for op in operations if op.type in _SWITCHES]
+    todo = [op for op in operations if op.type in _SWITCHES or _is_in_branch(op)]
     while todo:
         op = todo.pop()
-        if op not in found and op.type not in _JOINING:
+        if op not in found and (op.type not in _JOINING or _is_in_branch(op)):
             found.add(op)
             todo += [reader for t in op.outputs for reader in t.consumers()]
             todo += op._control_outputs
     return found
+
+
+def _is_in_branch(op: tf.Operation) -> bool:
+    """True for an op in a V1 branch or in a loop there, but for those around the call of the operator."""
+    return any(context.IsCondContext() for context in _contexts(op))
+
+
+def _contexts(op: tf.Operation) -> Iterator[Any]:
+    """The V1 loops and branches around `op`, innermost first, but for those around the call of the operator."""
+    context, around = op._get_control_flow_context(), op.graph._get_control_flow_context()
+    while context is not None and context is not around:
+        yield context
+        context = context.outer_context

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import logging
+import time
 
 import numpy as np
 import pytest
@@ -255,6 +256,60 @@ def test_random_numbers_in_a_v1_loop_are_drawn_once_or_the_jacobian_is_refused(s
     many = tf.concat([y] * 6, 0)
     with pytest.raises(ControlFlowError, match="RandomUniform"):
         symgrad.jacobian(many, x, mode="rows", block_size=1)
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+def test_copies_of_a_branch_that_goes_on_behind_a_loop_or_branch_and_is_not_taken(session, monkeypatch, mode):
+    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    x, taken = tf.constant([0.3, 0.7, 0.9], tf.float64), tf.placeholder(tf.bool, [])
+
+    def branch():
+        behind_loop = tf.sin(chain(x, x))
+        behind_branch = tf.cos(tf.cond(x[0] > 0, lambda: x**2, lambda: x**3))
+        return chain(behind_loop * behind_branch, x) * behind_loop
+
+    with v1_control_flow():
+        y = tf.cond(taken, branch, lambda: x**2)
+    found = symgrad.jacobian(y, x, mode=mode, block_size=2)
+    for value in (False, True):
+        want = numeric_jacobian(y, x, session=session, feed_dict={taken: value})
+        close(session.run(found, {taken: value}), want)
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+def test_copies_wait_for_what_the_loop_waits_for(session, monkeypatch, mode):
+    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    x, start, stop, one = tf.constant([1.0, 2.0, 3.0], tf.float64), tf.constant(0), tf.constant(3), tf.constant(1)
+    w = tf.get_variable("w", initializer=tf.constant(1.0, tf.float64), use_resource=True)
+    session.run(w.initializer)
+    late = tf.numpy_function(lambda: (time.sleep(0.05), 1.0)[1], [], tf.float64)
+    with v1_control_flow(), tf.control_dependencies([w.assign_add(tf.ensure_shape(late, []))]):
+        # The constants of the loop are made before, or the loop of the copies would wait for them by chance.
+        y = tf.while_loop(lambda i, v: i < stop, lambda i, v: (i + one, v * w.read_value()), [start, x])[1]
+    found = symgrad.jacobian(y, x, mode=mode, block_size=1)
+    for value in (2.0, 3.0):
+        close(session.run(found), value**3 * np.eye(3), ROUNDING)
+
+
+def test_what_may_have_a_state_is_not_copied(session):
+    x = tf.constant(np.ones(70))
+    w = tf.get_variable("w", initializer=tf.constant(2.0, tf.float64), use_resource=False)
+    session.run(w.initializer)
+
+    def through(factor):
+        with v1_control_flow():
+            return tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * factor()), [0, x])[1]
+
+    def function(stateful):
+        return lambda: tf.ensure_shape(tf.py_func(lambda: 2.0, [], tf.float64, stateful=stateful), [])
+
+    for factor, message in ((function(True), "stateful=False"), (w.read_value, "use resource variables")):
+        y = through(factor)
+        with pytest.raises(ControlFlowError, match=message):
+            symgrad.jacobian(y, x, mode="rows", block_size=1)
+        some = symgrad.jacobian(y[:8], x, mode="rows", block_size=1)
+        close(session.run(some), 8 * np.eye(8, 70), ROUNDING)
+    close(session.run(symgrad.jacobian(through(function(False)), x, mode="rows", block_size=1)), 8 * np.eye(70))
 
 
 def test_blocks_through_v1_control_flow_have_no_derivative_and_few_rows_have(session):
