@@ -6,7 +6,7 @@ from itertools import chain
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk, _where
+from .. import _tensors, _walk, _where, rules
 from ..rules import Cut
 from ._finding import Finding
 from ._flow import Flow
@@ -14,6 +14,11 @@ from ._subject import Subject
 
 _VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
 _PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+# Besides the ops that write into variables: what they read goes into their first input.
+_FILLS = (
+    "AccumulatorApply", "BarrierInsert", "InitializeTable", "LookupTableImport", "LookupTableInsert", "QueueEnqueue",
+    "ResourceAccumulatorApply",
+)  # fmt: skip
 _SHOWN = 4
 
 
@@ -58,17 +63,20 @@ def _elsewhere(ys: Sequence[Subject], x: Subject) -> Finding:
 
 
 def _written(flow: Flow, x: Subject) -> Iterator[tuple[Cut, tf.Operation, str, str]]:
-    """The op that writes x, or what is computed from it, into a variable or queue that ys read."""
+    """The op that writes x, or what is computed from it, into a variable, queue, table or iterator that ys read."""
     for op in _readers(x.tensor):
-        state = op.inputs[0] if op.inputs else None
-        if state is not None and (state.dtype == tf.resource or state.dtype._is_ref_dtype) and flow.holds(state.op):
-            name = state.op.name
-            yield (
-                Cut.ASSIGNED,
-                op,
-                f"it goes into {name!r}, and ys read that",
-                (f"Differentiate with respect to {name!r}, or let ys read the value itself"),
-            )
+        state = _written_by(op)
+        if state is not None and flow.holds(state):
+            name = state.name
+            instead = f"Differentiate with respect to {name!r}, or let" if state.type in _VARIABLES else "Let"
+            yield Cut.ASSIGNED, op, f"it goes into {name!r}, and ys read that", f"{instead} ys read the value itself"
+
+
+def _written_by(op: tf.Operation) -> tf.Operation | None:
+    """The op that makes what `op` writes into, None if it writes into nothing."""
+    if op.type == "MakeIterator":
+        return op.inputs[1].op
+    return op.inputs[0].op if rules.writes_state(op.type) or op.type.startswith(_FILLS) else None
 
 
 def _readers(tensor: tf.Tensor) -> Iterator[tf.Operation]:

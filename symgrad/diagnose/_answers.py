@@ -19,13 +19,14 @@ class Answers:
     def __init__(self) -> None:
         self._known: dict[Any, list[bool] | Exception] = {}
         self._cuts: dict[Any, rules.Cut | None] = {}
+        self._foreign: dict[str, bool] = {}
         self._last: tf.Operation | None = None
         self._kind: Any = None
 
     def cut_at(self, op: tf.Operation, index: int) -> rules.Cut | None:
         """`rules.cut_at` of a differentiable input, and in addition what only the gradient function can tell."""
         if op is not self._last:  # asked for its inputs one after the other
-            self._last, self._kind = op, rules.judged_by(op)
+            self._last, self._kind = op, op if self._is_foreign(op.type) else rules.judged_by(op)
         key = self._kind, index
         if key not in self._cuts:
             self._cuts[key] = rules.cut_at(op, index) or self._unanswered(op, index, rules.has_own_gradient(op))
@@ -34,7 +35,7 @@ class Answers:
     def _unanswered(self, op: tf.Operation, index: int, own: bool) -> rules.Cut | None:
         if op.type in _CONTROL_FLOW or (op.type in rules.transpose and not own):
             return None
-        key = op if own else (op.type, len(op.inputs))
+        key = op if own or self._is_foreign(op.type) else (op.type, len(op.inputs))
         if key not in self._known:
             self._known[key] = _ask(op)
         answers = self._known[key]
@@ -43,6 +44,17 @@ class Answers:
         if index >= len(answers) or answers[index]:
             return None
         return rules.Cut.CUSTOM_NONE if own else rules.Cut.UNANSWERED
+
+    def _is_foreign(self, op_type: str) -> bool:
+        """True if the registered gradient is not TensorFlow's: what it answers may hang on anything of the op."""
+        if op_type not in self._foreign:
+            try:
+                function = _tf.gradient_registry.lookup(op_type)
+            except LookupError:
+                function = None
+            module = getattr(function, "__module__", "")
+            self._foreign[op_type] = function is not None and not module.startswith("tensorflow.")
+        return self._foreign[op_type]
 
     def error(self, op: tf.Operation) -> str:
         """What the custom gradient of `op` raised, in one line."""

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, rules
-from ..errors import ControlFlowError, GraphMismatchError
+from ..errors import ControlFlowError, DtypeError, GraphMismatchError
 from ._instrument import Instrumented
 
 _VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
@@ -42,6 +42,7 @@ class PrivateRun:
         self.graph = session.graph
         self.given = dict(_feeds(self.graph, feed_dict or {}))
         self._ops = self._ancestors(fetches)
+        self._fed = self._wholly_given()
         reads = self._variable_reads()
         self.variables = _read(session, reads, feed_dict)
         tainted = self._tainted()
@@ -53,7 +54,8 @@ class PrivateRun:
         self.instrumented = Instrumented(
             self._graph_def(),
             {name: self.graph.get_tensor_by_name(name).dtype.base_dtype.as_datatype_enum for name in self.given},
-            {op.name for op in self._ops if op.outputs and all(t.name in self.given for t in op.outputs)},
+            self._wholly_given(),
+            fed=self._fed,
         )
         self.results = self._run(fetches)
 
@@ -81,7 +83,7 @@ class PrivateRun:
         for op in self._ops:
             if op.type == "VarHandleOp":
                 reads[op.name] = _plain_read(op)
-            elif op.type in _VARIABLES:
+            elif op.type in _VARIABLES and op.outputs[0].name not in self.given:
                 reads[op.name] = op.outputs[0]
         return reads
 
@@ -112,12 +114,19 @@ class PrivateRun:
             todo += fresh
         return found
 
+    def _wholly_given(self) -> set[str]:
+        """The names of the ops all of whose outputs are given so far."""
+        return {op.name for op in self._ops if op.outputs and all(t.name in self.given for t in op.outputs)}
+
     def _graph_def(self) -> Any:
         """The GraphDef of the ops that fetches need."""
         wanted = {op.name for op in self._ops}
         whole = self.graph.as_graph_def()
         part = tf.GraphDef(versions=whole.versions, library=whole.library)
         part.node.extend(node for node in whole.node if node.name in wanted)
+        for node in part.node:
+            if node.name in self._fed:
+                del node.input[:]  # they are no part of the run
         return part
 
     def _run(self, fetches: Sequence[Any]) -> list[Any]:
@@ -140,12 +149,23 @@ class PrivateRun:
 
 def _feeds(graph: tf.Graph, feed_dict: dict) -> Iterator[tuple[str, Any]]:
     """(tensor name, array) of each feed."""
-    for key, value in feed_dict.items():
+    for key, value in _single(feed_dict):
+        if isinstance(value, tf.Tensor):
+            raise DtypeError(f"feed_dict: the value of {key!r} is a tensor; feed what session.run gives for it")
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
             raise GraphMismatchError(f"feed_dict: {key!r} is no tensor of the session's graph: {error}") from None
         yield tensor.name, np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
+
+
+def _single(feed_dict: dict) -> Iterator[tuple[Any, Any]]:
+    """The feeds, of a SparseTensor its three parts."""
+    for key, value in feed_dict.items():
+        if isinstance(key, tf.SparseTensor):
+            yield from zip((key.indices, key.values, key.dense_shape), value)
+        else:
+            yield key, value
 
 
 def _plain_read(variable: tf.Operation) -> tf.Tensor:

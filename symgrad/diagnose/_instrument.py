@@ -41,8 +41,12 @@ class Instrumented:
       placeholders: for each tensor that is to be fed the name of its placeholder.
     """
 
-    def __init__(self, graph_def: Any, given: dict[str, int], dropped: set[str]):
-        """`given` are tensors of the graph to feed, with their types; `dropped` nodes of which all tensors are fed."""
+    def __init__(self, graph_def: Any, given: dict[str, int], dropped: set[str], *, fed: set[str]):
+        """`given` are tensors of the graph to feed, with their types; `dropped` nodes of which all tensors are given.
+
+        `fed` are those of them that the user feeds: they read nothing.
+        """
+        self._fed = fed
         self.graph_def = tf.GraphDef()
         self.graph_def.CopyFrom(graph_def)
         self.probes: dict[tuple[Scope, str], Probe] = {}
@@ -75,6 +79,8 @@ class Instrumented:
         renamed = dict(self._replaced) if scope.function is None else {}
         added = []
         for node in list(nodes):
+            if scope.function is None and node.name in self._fed:
+                continue
             _tame(node)
             around = loops if scope.function is not None else self.frames.get(node.name, ())
             if function_attributes(node, self._library):

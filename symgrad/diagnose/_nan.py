@@ -53,14 +53,15 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
     for fetch, result in zip(wanted, run.results):
         for origin in _origins(run, fetch, result):
             key = (origin.scope, origin.node)
-            if key not in found:
-                order = origin.sample.order if origin.sample else 0
+            order = origin.sample.order if origin.sample else 0
+            if key not in found or order < found[key][0]:  # of the turns of a loop the first
                 found[key] = (order, _finding(fetch.name, origin, locator))
     return [finding for _, finding in sorted(found.values(), key=lambda pair: pair[0])]
 
 
 def _leaves(fetches: Any) -> list[Any]:
-    return [leaf.values if isinstance(leaf, tf.IndexedSlices) else leaf for leaf in _tensors.flatten(fetches)]
+    sparse = (tf.IndexedSlices, tf.SparseTensor)
+    return [leaf.values if isinstance(leaf, sparse) else leaf for leaf in _tensors.flatten(fetches)]
 
 
 def _element(graph: tf.Graph, fetch: Any, index: int) -> tf.Tensor | tf.Operation:

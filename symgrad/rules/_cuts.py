@@ -78,8 +78,8 @@ _WITHOUT_INFLUENCE = {"SparseAdd": (6,)}
 _BATCH_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 _BATCH_NORM_GRADS = tuple(f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3"))
 
-# Op types of which an attribute or the loop they leave decides.
-_JUDGED_SINGLY = frozenset({"Exit", "RefExit", *_BATCH_NORMS, *_BATCH_NORM_GRADS})
+# Op types of which an attribute, the width of their input or the loop they leave decides.
+_JUDGED_SINGLY = frozenset({"Exit", "RefExit", "ResizeBicubic", *_BATCH_NORMS, *_BATCH_NORM_GRADS})
 
 # Outputs whose cotangents TensorFlow's gradient function does not hear, although they move.
 UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(_BATCH_NORMS, (1, 2))}
@@ -137,6 +137,8 @@ def _silent(op: tf.Operation, index: int) -> Cut | None:
         return Cut.ZERO
     if index in _UNANSWERED.get(op.type, ()):
         return Cut.UNANSWERED
+    if op.type == "ResizeBicubic" and op.inputs[index].dtype not in (tf.float32, tf.float64):
+        return Cut.UNANSWERED  # the kernel of its gradient has these two only
     if (op.type in _BATCH_NORMS and index > 2) or (op.type in _BATCH_NORM_GRADS and index > 2):
         # In training these are not read, or are functions of x by which the gradient knows them.
         return Cut.ZERO if op.get_attr("is_training") else Cut.UNANSWERED

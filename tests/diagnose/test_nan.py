@@ -190,6 +190,46 @@ def test_what_was_fed():
     assert found.path == ("x", "Sum")
 
 
+def test_a_feed_that_hides_what_else_is_fed():
+    def build():
+        x = tf.placeholder(tf.float32, [2], name="x")
+        root = tf.sqrt(x, name="root")
+        return tf.square(root), {x: [0.0, 1.0], root: [1.0, np.inf]}
+
+    (found,) = run_nan(build)
+    assert (found.cause, found.op, found.op_type, found.indices) == (Birth.FED, "root", "Sqrt", ((1,),))
+
+
+def test_a_reference_variable_that_is_fed():
+    def build():
+        v = tf.get_variable("v", initializer=[1.0, 1.0], use_resource=False)
+        return tf.log(v, name="log"), {v: [1.0, 0.0]}
+
+    (found,) = run_nan(build)
+    assert (found.cause, found.op, found.indices) == (Birth.INFINITY, "log", ((1,),))
+
+
+def test_sparse_feeds_and_fetches():
+    def build():
+        x = tf.sparse_placeholder(tf.float32)
+        y = tf.SparseTensor(x.indices, tf.log(x.values, name="log"), x.dense_shape)
+        return y, {x: tf.SparseTensorValue([[0, 0]], [0.0], [2, 2])}
+
+    (found,) = run_nan(build)
+    assert (found.cause, found.op_type, found.indices) == (Birth.INFINITY, "Log", ((0,),))
+
+
+def test_the_first_turn_is_named_where_an_op_fails_in_several(control_flow_v2):
+    def build():
+        turn = lambda i, total: (i + 1, total + tf.log(tf.cast(2 - i, tf.float32)))  # noqa: E731
+        return tf.while_loop(lambda i, _: i < 5, turn, [0, 0.0])[1], {}
+
+    for v2 in (False, True):
+        with control_flow_v2(v2):
+            (found,) = run_nan(build)
+        assert (found.cause, [turn for _, turn in found.turns]) == (Birth.INFINITY, [2])
+
+
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_a_variable_that_is_spoilt(use_resource):
     def build():
@@ -325,5 +365,7 @@ def test_wrong_fetches_and_feeds():
                 nan_origin(x, session=session, feed_dict={other: 1.0})
             with pytest.raises(errors.DtypeError, match="float"):
                 nan_origin(1.0, session=session)
+            with pytest.raises(errors.DtypeError, match="is a tensor"):
+                nan_origin(x, session=session, feed_dict={x: tf.constant(1.0)})
             with pytest.raises(tf.errors.InvalidArgumentError, match="feed"):
                 nan_origin(x + 1.0, session=session)

@@ -10,7 +10,7 @@ from cases import CASES
 from diagnose.situations import SITUATIONS
 
 import symgrad
-from symgrad import errors
+from symgrad import _tf, errors
 from symgrad.diagnose import why_none
 from symgrad.rules import Cut
 
@@ -145,6 +145,54 @@ def test_two_ops_of_one_type_are_judged_each_by_itself(control_flow_v2):
         causes = {f.op_type: f.cause for f in why_none(train.y, x)}, {f.op: f.cause for f in why_none(infer.y, x)}
         assert causes[0] == {"FusedBatchNormV3": Cut.ZERO}
         assert causes[1] == {train.y.op.name: Cut.ZERO, infer.y.op.name: Cut.UNANSWERED}
+
+
+@pytest.mark.parametrize(("first", "second"), [(tf.float16, tf.float32), (tf.float32, tf.float16)])
+def test_inputs_of_another_width_are_judged_each_by_itself(first, second):
+    with tf.Graph().as_default():
+        xs = [tf.placeholder(dtype, [1, 2, 2, 1]) for dtype in (first, second)]
+        y = tf.add_n([tf.raw_ops.ResizeBicubic(images=x, size=[3, 3]) for x in xs])
+        half = xs[0 if first is tf.float16 else 1]
+        assert [(f.x, f.cause, f.op_type) for f in why_none(y, xs)] == [(half.name, Cut.UNANSWERED, "ResizeBicubic")]
+        assert [g is None for g in tf.gradients(y, xs)] == [x is half for x in xs]
+
+
+def test_a_registered_gradient_of_the_user_may_look_at_the_op(monkeypatch):
+    monkeypatch.setattr(_tf.gradient_registry, "_registry", dict(_tf.gradient_registry._registry))
+    tf.RegisterGradient("Bitcast")(lambda op, grad: grad if op.inputs[0].shape.rank else None)
+    with tf.Graph().as_default():
+        xs = [tf.placeholder(tf.float32, shape) for shape in ([2], [], [2])]
+        y = tf.add_n([tf.bitcast(x, tf.float32, name=f"bits{i}") * tf.ones(2) for i, x in enumerate(xs)])
+        assert [(f.x, f.cause, f.op) for f in why_none(y, xs)] == [(xs[1].name, Cut.UNANSWERED, "bits1")]
+
+
+def _queue(x):
+    queue = tf.FIFOQueue(2, [tf.float32], [[]], name="state")
+    queue.enqueue(tf.square(x), name="write")
+    return queue.dequeue()
+
+
+def _iterator(x):
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.from_tensors(x), shared_name="state")
+    return iterator.get_next()
+
+
+@pytest.mark.parametrize(("build", "writer"), [(_queue, "QueueEnqueueV2"), (_iterator, "MakeIterator")])
+def test_what_is_filled_with_x_passes_no_derivative(build, writer):
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        (finding,) = why_none(build(x), x)
+        assert (finding.cause, finding.op_type) == (Cut.ASSIGNED, writer)
+        assert finding.advice == "Let ys read the value itself"
+
+
+def test_reading_a_variable_at_x_is_no_assignment(control_flow_v2):
+    with tf.Graph().as_default(), control_flow_v2(False):
+        x, w = tf.placeholder(tf.float32, []), tf.get_variable("w", [3], use_resource=True)
+        tf.gather(w, tf.cast(x, tf.int32))
+        tf.cond(x > 0, lambda: w * 2.0, lambda: w * 3.0)
+        (finding,) = why_none(tf.square(w), x)
+        assert (finding.cause, finding.op) == (Cut.NO_PATH, None)
 
 
 def test_comparisons_after_a_cut_are_not_blamed():
