@@ -68,6 +68,29 @@ def is_variable(value: Any) -> bool:
     return isinstance(value, tf.compat.v2.Variable)
 
 
+def fed(tensor: tf.Tensor, value: Any) -> np.ndarray:
+    """What is fed for a tensor, as an array of its dtype.
+
+    Raises:
+      DtypeError: it does not become that, or the tensor is a handle.
+      ShapeError: it has another shape.
+    """
+    dtype = tensor.dtype.base_dtype
+    if dtype in _CARRIERS:
+        raise DtypeError(f"{tensor.name!r} is a handle, which cannot be fed; for a variable feed what reads it")
+    if tf.is_tensor(value) and not isinstance(value, _tf.EagerTensor):
+        raise DtypeError(f"{tensor.name!r} is fed {value!r}, which is a tensor; feed what session.run gives for it")
+    if np.iscomplexobj(value) and not dtype.is_complex:
+        raise DtypeError(f"{tensor.name!r} is {dtype.name} and is fed complex numbers")
+    try:
+        array = np.asarray(value, dtype.as_numpy_dtype)
+    except (TypeError, ValueError) as error:
+        raise DtypeError(f"{tensor.name!r} is {dtype.name}, and what is fed does not become that: {error}") from None
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ShapeError(f"{tensor.name!r} has shape {tensor.shape} and is fed an array of shape {array.shape}")
+    return array
+
+
 def flatten(structure: Any) -> list[Any]:
     """The leaves of a structure; variables and IndexedSlices are leaves."""
     return tf.nest.flatten(structure)

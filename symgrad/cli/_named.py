@@ -12,14 +12,17 @@ def feed(loaded: Any, pair: str) -> tuple[Any, "np.ndarray"]:
     """The tensor and the array of one NAME=FILE.npy."""
     import numpy as np
 
+    from .. import _tensors
+
     name, equals, path = pair.partition("=")
     if not equals or not name or not path:
         raise typer.BadParameter(f"--feed {pair!r}; wanted NAME=FILE.npy")
     found = tensor(loaded, name, "--feed")
     try:
-        return found, np.load(path, mmap_mode="r", allow_pickle=False)
+        values = np.lib.format.open_memmap(path, mode="r")
     except ValueError as error:
         raise typer.BadParameter(f"--feed {pair!r}: {path} is no .npy array: {error}") from None
+    return found, _tensors.fed(found, values)
 
 
 def variable_or_tensor(loaded: Any, name: str, option: str) -> Any:

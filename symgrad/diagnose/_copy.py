@@ -4,11 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tf, rules
-from ..errors import ControlFlowError, DtypeError, GraphMismatchError
+from .. import _tensors, _tf, rules
+from ..errors import ControlFlowError, GraphMismatchError
 from ._instrument import Instrumented
 
 _VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
@@ -150,13 +149,11 @@ class PrivateRun:
 def _feeds(graph: tf.Graph, feed_dict: dict) -> Iterator[tuple[str, Any]]:
     """(tensor name, array) of each feed."""
     for key, value in _single(feed_dict):
-        if isinstance(value, tf.Tensor):
-            raise DtypeError(f"feed_dict: the value of {key!r} is a tensor; feed what session.run gives for it")
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
             raise GraphMismatchError(f"feed_dict: {key!r} is no tensor of the session's graph: {error}") from None
-        yield tensor.name, np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
+        yield tensor.name, _tensors.fed(tensor, value)
 
 
 def _single(feed_dict: dict) -> Iterator[tuple[Any, Any]]:

@@ -34,6 +34,8 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
 
     Raises:
       GraphMismatchError: a fetch or a feed does not belong to the graph of the session.
+      DtypeError: a fetch is no tensor, or what is fed does not become the dtype of the tensor.
+      ShapeError: what is fed has another shape than the tensor.
       ControlFlowError: the value of a variable cannot be read without a side effect.
       tf.errors.OpError: the run fails, as it would in the session.
 

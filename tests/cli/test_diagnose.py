@@ -11,7 +11,7 @@ from symgrad.cli import main
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model with a cut and a pole, as model.meta with a checkpoint, and two inputs."""
+    """A model with a cut and a pole, as model.meta with a checkpoint, and inputs, good and bad."""
     folder = tmp_path_factory.mktemp("models")
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, 2], name="x")
@@ -22,6 +22,9 @@ def folder(tmp_path_factory):
             tf.train.Saver().save(session, str(folder / "model"))
     np.save(folder / "zero.npy", np.array([[1.0, 0.0]], np.float32))
     np.save(folder / "one.npy", np.ones([3, 2], np.float32))
+    np.save(folder / "wide.npy", np.ones([3, 3]))
+    np.save(folder / "words.npy", np.array([["a", "b"]]))
+    (folder / "empty.npy").touch()
     return folder
 
 
@@ -79,6 +82,9 @@ def test_nan_of_a_finite_model(folder, capsys):
         (["explain", "absent.pb", "--ys", "y", "--xs", "w"], "absent.pb", 1),
         (["nan", "model.meta", "--fetch", "y", "--feed", "x"], "NAME=FILE.npy", 2),
         (["nan", "model.meta", "--fetch", "y", "--feed", "x=absent.npy"], "absent.npy", 1),
+        (["nan", "model.meta", "--fetch", "y", "--feed", "x=empty.npy"], "no .npy array", 2),
+        (["nan", "model.meta", "--fetch", "y", "--feed", "x=wide.npy"], "'x:0' has shape (None, 2)", 1),
+        (["nan", "model.meta", "--fetch", "y", "--feed", "x=words.npy"], "'x:0' is float32", 1),
         (["nan", "model.meta", "--fetch", "y"], "does not run: You must feed", 1),
     ],
 )

@@ -367,5 +367,9 @@ def test_wrong_fetches_and_feeds():
                 nan_origin(1.0, session=session)
             with pytest.raises(errors.DtypeError, match="is a tensor"):
                 nan_origin(x, session=session, feed_dict={x: tf.constant(1.0)})
+            with pytest.raises(errors.DtypeError, match="complex"):
+                nan_origin(x, session=session, feed_dict={x: 1j})
+            with pytest.raises(errors.ShapeError, match="fed an array"):
+                nan_origin(x, session=session, feed_dict={x: [1.0]})
             with pytest.raises(tf.errors.InvalidArgumentError, match="feed"):
                 nan_origin(x + 1.0, session=session)
