@@ -20,7 +20,7 @@ class Template:
     """Tensors computed from `start`, a number, of which there are copies in functions for other numbers.
 
     What does not depend on `start` runs once, outside, but for V1 loops whose inside is needed and what is only alive
-    in a branch.
+    in a branch. Variables that are read there are read again by each copy.
 
     Attributes:
       start: int32 scalar, to be used once while the template is built.
