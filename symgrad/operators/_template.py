@@ -38,8 +38,9 @@ class Template:
         """
         copies = Copies(self._shared(), [(self.start, start)])
         found = copies.of(self.results, "copy")
+        of_block = _computed_from([self.start])  # these would run once for each block without copies, too
         for op in copies.made:
-            if op.type == "PyFunc":
+            if op.type == "PyFunc" and op not in of_block:
                 raise ControlFlowError(
                     f"PyFunc {op.name!r} may give something else at a second run, which the copies would need; say "
                     "tf.py_func(..., stateful=False) if its function has no state and draws no random numbers"
