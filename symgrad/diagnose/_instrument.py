@@ -46,7 +46,7 @@ class Instrumented:
 
         `fed` are those of them that the user feeds: they read nothing.
         """
-        self._fed = fed
+        self._dropped, self._fed = dropped, fed
         self.graph_def = tf.GraphDef()
         self.graph_def.CopyFrom(graph_def)
         self.probes: dict[tuple[Scope, str], Probe] = {}
@@ -77,7 +77,7 @@ class Instrumented:
     def _rewrite(self, scope: Scope, nodes: Any, loops: Sequence[tuple[Any, str]]) -> dict[str, str]:
         """Put probes into NodeDefs of a scope, in place; gives the new names of what was renamed."""
         renamed = dict(self._replaced) if scope.function is None else {}
-        added = []
+        added, late = [], []
         for node in list(nodes):
             if scope.function is None and node.name in self._fed:
                 continue
@@ -89,8 +89,13 @@ class Instrumented:
                 added.append(self._tick(scope, node, around[-1][0], renamed))
             elif self._is_probed(scope, node):
                 added.append(self._probe(scope, node, around, renamed))
+                if scope.function is None and node.name in self._dropped:
+                    late.append(added[-1])
         for node in nodes:
             node.input[:] = [renamed.get(ref, renamed.get(f"{ref}:0", ref)) for ref in node.input]
+        for probe in late:  # stands for the op: the probes before it run for its sake alone
+            taken = len(probe.attr["Tin"].list.type) - len(probe.attr["Tout"].list.type)
+            probe.input[:taken] = [renamed.get(ref, renamed.get(f"{ref}:0", ref)) for ref in probe.input[:taken]]
         nodes.extend(added)
         return renamed
 

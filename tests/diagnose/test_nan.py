@@ -340,6 +340,15 @@ def test_python_functions_and_datasets_run_in_the_session_only():
     assert [list(v) for v in calls] == [[4.0], [-1.0]]
 
 
+def test_through_what_ran_in_the_session_only():
+    def build():
+        x = tf.placeholder(tf.float32, [2])
+        handed_on = tf.reshape(tf.log(x, name="log"), [2])
+        return tf.py_func(lambda a: a, [handed_on], tf.float32), {x: [0.0, 1.0]}
+
+    assert [f.op for f in run_nan(build)] == ["log"]
+
+
 @pytest.mark.parametrize("fetch", ["update", "checked"])
 def test_checks_of_the_user_do_not_end_the_search(fetch):
     def build():
