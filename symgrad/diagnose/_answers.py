@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, rules
+from .. import _bodies, _tensors, _tf, rules
 
 # Their gradient functions look at the control flow around the op and cannot be asked about a copy; all of them answer.
 _CONTROL_FLOW = frozenset({
@@ -71,6 +71,8 @@ def _ask(op: tf.Operation) -> list[bool] | Exception:
         return []
     with op.graph.as_default():
         scratch = _tf.FuncGraph("scratch")  # reads tensors of the graph around it without adding to it
+    if _bodies.runs_bodies(op):
+        _tf.share_functions(op.graph, scratch)
     try:
         with scratch.as_default():
             copied = _copy(op, scratch)

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _walk, rules
-from .._bodies import Body, bodies
+from .._bodies import Body, bodies, differentiates_bodies
 
 
 class Site:
@@ -151,7 +151,7 @@ class Flow:
             return not rules.has_own_gradient(op)
         if op.type not in self._runs_bodies:
             self._runs_bodies[op.type] = bool(bodies(op))
-        return self._runs_bodies[op.type]
+        return self._runs_bodies[op.type] and differentiates_bodies(op)
 
     def _bodies(self, site: Site, op: tf.Operation) -> list[Inside]:
         """The bodies that `op` runs at `site`."""

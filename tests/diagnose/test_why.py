@@ -195,6 +195,19 @@ def test_reading_a_variable_at_x_is_no_assignment(control_flow_v2):
         assert (finding.cause, finding.op) == (Cut.NO_PATH, None)
 
 
+@pytest.mark.parametrize(("answers", "causes"), [(False, [(Cut.CUSTOM_NONE, "choice")]), (True, [])])
+def test_a_users_gradient_of_a_branch_stands_for_those_of_its_bodies(answers, causes):
+    name = f"BranchOf{answers}"
+    with contextlib.suppress(KeyError):  # registered by a run of this test before
+        tf.RegisterGradient(name)(lambda op, *grads: [None, *(g if answers else None for g in grads)])
+    with tf.Graph().as_default() as graph:
+        x, p = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.bool, [])
+        with graph.gradient_override_map({"If": name, "StatelessIf": name}):
+            y = tf.cond(p, lambda: tf.sin(x), lambda: x * 2.0, name="choice")
+        assert [(f.cause, f.op) for f in why_none(y, x)] == causes
+        assert (tf.gradients(y, x)[0] is None) == bool(causes)
+
+
 def test_comparisons_after_a_cut_are_not_blamed():
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [3])
