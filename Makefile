@@ -6,7 +6,8 @@
 VENV := .venv
 OLDEST := .venv-oldest
 SPHINX := $(VENV)/bin/python -m sphinx
-PYTEST_OPTIONS := -n 2 --dist loadfile -rs
+# In the order of the tree: long files with few tests would else come last, to one worker, while the other waits.
+PYTEST_OPTIONS := -n 2 --dist loadfile --no-loadscope-reorder -rs
 
 help: ## print this help
 	@echo "symgrad: derivatives of TensorFlow graphs. Targets:"

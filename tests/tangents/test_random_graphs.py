@@ -11,7 +11,7 @@ from sessions import AS_BUILT
 import symgrad
 
 # `make fuzz` asks for more.
-EXAMPLES = int(os.environ.get("SYMGRAD_FUZZ", "500"))
+EXAMPLES = int(os.environ.get("SYMGRAD_FUZZ", "250"))
 
 SHAPES = [(), (3,), (2, 3), (3, 2), (1, 3), (2, 1)]
 
