@@ -186,14 +186,16 @@ def between(
     return Between(in_order(ops, sources), [id(x) in tensors for x in xs], reached, tensors, sources, passes, links)
 
 
-def readers(tensors: Iterable[tf.Tensor]) -> list[tf.Operation]:
-    """The ops of the graph that read the tensors, directly or through others; for tensors that few ops read."""
+def readers(
+    tensors: Iterable[tf.Tensor], onward: Callable[[tf.Operation], bool] = lambda op: True
+) -> list[tf.Operation]:
+    """The ops of the graph that read the tensors, directly or through others for which `onward` holds."""
     found: dict[tf.Operation, None] = {}
     frontier = list(tensors)
     while frontier:
         fresh = [op for op in frontier.pop().consumers() if op not in found]
         found.update(dict.fromkeys(fresh))
-        frontier.extend(t for op in fresh for t in op.outputs)
+        frontier.extend(t for op in fresh if onward(op) for t in op.outputs)
     return list(found)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .. import _walk
 from ..control_flow import refuse_side_effects
 from ..errors import ControlFlowError
 from ._place import Copies
@@ -38,7 +39,7 @@ class Template:
         """
         copies = Copies(self._shared(), [(self.start, start)])
         found = copies.of(self.results, "copy")
-        of_block = _computed_from([self.start])  # these would run once for each block without copies, too
+        of_block = set(_walk.readers([self.start]))  # these would run once for each block without copies, too
         for op in copies.made:
             if op.type == "PyFunc" and op not in of_block:
                 raise ControlFlowError(
@@ -53,7 +54,7 @@ class Template:
         operations = self.start.graph.get_operations()
         arrays = [op for op in operations if op.type.startswith(_OF_ONE_RUN)]
         loops = {_outermost_loop(op) for op in arrays} - {None}
-        copied = _computed_from([self.start]) | _alive_in_branches(operations) | _handed_on(arrays)
+        copied = set(_walk.readers([self.start])) | _alive_in_branches(operations) | _handed_on(arrays)
         copied.update(op for op in operations if _outermost_loop(op) in loops)
         copied |= _waiting_for(copied)
         return lambda op: op not in copied and not _is_inside(op)
@@ -70,20 +71,6 @@ def _is_inside(op: tf.Operation) -> bool:
     return loop is not None and not (op.type in _EXITS and loop is op._get_control_flow_context())
 
 
-def _computed_from(
-    tensors: Sequence[tf.Tensor], onward: Callable[[tf.Operation], bool] = lambda op: True
-) -> set[tf.Operation]:
-    """The ops that read one of the tensors, directly or through others for which `onward` holds."""
-    found: set[tf.Operation] = set()
-    todo = list(tensors)
-    while todo:
-        for op in todo.pop().consumers():
-            if op not in found:
-                found.add(op)
-                todo.extend(op.outputs if onward(op) else ())
-    return found
-
-
 def _waiting_for(ops: Iterable[tf.Operation]) -> set[tf.Operation]:
     """The ops that begin when one of `ops` is over: stacks are filled before they are emptied."""
     found: set[tf.Operation] = set()
@@ -98,7 +85,7 @@ def _waiting_for(ops: Iterable[tf.Operation]) -> set[tf.Operation]:
 def _handed_on(arrays: Sequence[tf.Operation]) -> set[tf.Operation]:
     """The ops on stacks and arrays, and those that hand on a handle or the flow that stands for what was written."""
     marks = [t for op in arrays for t in op.outputs if _is_handle(t) or _is_flow(op, t)]
-    return {*arrays, *_computed_from(marks, lambda op: not op.type.startswith(_OF_ONE_RUN))}
+    return {*arrays, *_walk.readers(marks, lambda op: not op.type.startswith(_OF_ONE_RUN))}
 
 
 def _is_handle(tensor: tf.Tensor) -> bool:

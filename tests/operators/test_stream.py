@@ -112,6 +112,17 @@ def test_through_v1_loops(row):
             np.testing.assert_allclose(got, want, rtol=DIFFERENCES, atol=DIFFERENCES)
 
 
+def test_more_rows_in_a_run_through_v1_loops_than_are_built_one_by_one():
+    row = next(r for r in LOOPS if r.name == "nested")  # whose rows do not vectorise
+    with row.build().as_default() as graph, tf.Session() as session:
+        x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
+        y = tf.concat([y, y**2, y**3, y**4], 0)
+        want = numeric_jacobian(y, x, session=session, feed_dict={x: row.point})
+        got, count = collect(y, x, session, feed_dict={x: row.point}, block_size=10)
+        assert count == 2
+        np.testing.assert_allclose(got, want, rtol=DIFFERENCES, atol=DIFFERENCES)
+
+
 def test_random_numbers_that_every_run_would_draw_again_are_refused(session):
     x = tf.constant([1.0, 2.0], tf.float64)
     tf.disable_control_flow_v2()
