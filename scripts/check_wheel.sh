@@ -25,7 +25,7 @@ site = pathlib.Path(sys.argv[1])
 home = pathlib.Path(symgrad.__file__).resolve()
 assert home.is_relative_to(site.resolve()), f"symgrad came from {home}, not from the wheel"
 assert importlib.metadata.version("symgrad") == symgrad.__version__
-for shipped in ("py.typed", "__init__.pyi", "graph/viewer/page.html", "graph/viewer/main.mjs"):
+for shipped in ("py.typed", "__init__.pyi", "_picture/viewer/page.html", "_picture/viewer/main.mjs"):
     assert (home.parent / shipped).exists(), f"the wheel lacks symgrad/{shipped}"
 assert not (site / "tests").exists(), "the wheel ships the tests"
 for name in symgrad.__all__:

@@ -24,14 +24,12 @@ _OPERATORS: tuple[str, ...] = (
 )
 _PACKAGES = (
     "cli",
-    "control_flow",
     "diagnose",
     "graph",
     "loaders",
     "operators",
     "optimizers",
     "rules",
-    "tangents",
     "testing",
 )
 

@@ -1,6 +1,5 @@
 # What `symgrad.<name>` is to type checkers and editors; at run time __init__.py loads these names at their first use.
 from . import cli as cli
-from . import control_flow as control_flow
 from . import diagnose as diagnose
 from . import errors as errors
 from . import graph as graph
@@ -8,7 +7,6 @@ from . import loaders as loaders
 from . import operators as operators
 from . import optimizers as optimizers
 from . import rules as rules
-from . import tangents as tangents
 from . import testing as testing
 from .operators import Lop as Lop
 from .operators import Rop as Rop

@@ -8,15 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
-from .control_flow import (
-    MUTATED,
-    PrivateCopy,
-    alias,
-    bodies,
-    mend_zero_gradients,
-    private,
-    rebuild_for_reverse,
-)
+from ._control_flow import MUTATED, PrivateCopy, alias, bodies, mend_zero_gradients, private, rebuild_for_reverse
 from .errors import ControlFlowError, MissingRuleError, SymgradError
 
 

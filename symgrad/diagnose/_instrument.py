@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
-from ._frames import frames
+from ._loops_around import frames
 from ._record import Clock, Probe
 from ._scope import Scope, data_inputs, function_attributes
 

@@ -7,10 +7,10 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _where
 from ..errors import DtypeError, GraphMismatchError
-from ._births import GIVEN_ADVICE, Birth, advice
-from ._copy import PrivateRun
 from ._finding import Finding
 from ._locate import Locator
+from ._nan_causes import GIVEN_ADVICE, Birth, advice
+from ._private_run import PrivateRun
 from ._record import SHOWN
 from ._trace import Origin, Trace
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from ._births import Birth
-from ._copy import PrivateRun
+from ._iterations import LAST, Turns, any_of, begins, goes_on, matching, previous
+from ._nan_causes import Birth
+from ._private_run import PrivateRun
 from ._record import Sample
 from ._scope import Place, Scope
-from ._turns import LAST, Turns, any_of, begins, goes_on, matching, previous
 
 _VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
 

@@ -66,7 +66,7 @@ def why_none(ys: Any, xs: Any, *, stop_gradients: Any = None) -> list[Finding]:
 
 
 def _findings(ys: Sequence[Subject], xs: Sequence[Subject], stop: Sequence[tf.Tensor]) -> Iterator[Finding]:
-    from ._search import Search  # loads SciPy
+    from ._search import Search
 
     flow = Flow([y.tensor for y in ys], [x.tensor for x in xs if not x.is_eager], stop)
     numbers = [None if x.is_eager else flow.number_of(x.tensor) for x in xs]

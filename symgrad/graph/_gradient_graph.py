@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ._build import build
-from ._query import between, node_names, part
+from .._model._build import build
+from .._model._query import between, node_names, part
 
 if TYPE_CHECKING:
     import networkx

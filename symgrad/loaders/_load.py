@@ -69,7 +69,7 @@ def _import(file: GraphFile) -> None:
 
 def _rebuild_contexts(file: GraphFile, graph: Any) -> None:
     """Make the contexts of V1 loops and branches where the file has none, so that they can be differentiated."""
-    from ..control_flow import rebuild
+    from .._control_flow import rebuild
 
     try:
         rebuild(graph)

@@ -5,13 +5,14 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, rules
+from .._jacobians import _limits
+from .._jacobians._holomorphic import check_holomorphic
+from .._jacobians._linear_maps import Rows, Space, units_for_all_examples
+from .._jacobians._mode import check_mode, choose
+from .._jacobians._sweep import check_block_size, sweep
+from .._problem import Call
 from ..errors import ShapeError
-from . import _limits, _policy
-from ._auto import check_mode, choose
-from ._call import Call
-from ._holomorphic import check_holomorphic
-from ._maps import Rows, Space, units_for_all_examples
-from ._sweep import check_block_size, sweep
+from . import _disconnected
 
 
 @tf.autograph.experimental.do_not_convert
@@ -66,7 +67,7 @@ def batch_jacobian(
         check_holomorphic(between, call.ys, call.xs)
         result = _tabulated(call, mode, block_size)
         if result is None:
-            _policy.for_inputs([None], call.ys, call.xs, "raise" if disconnected == "raise" else "none")
+            _disconnected.for_inputs([None], call.ys, call.xs, "raise" if disconnected == "raise" else "none")
             return None if disconnected == "none" else _in_shape(None, call, static)
         return _in_shape(result, call, static)
 

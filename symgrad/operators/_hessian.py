@@ -5,15 +5,15 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, rules
+from .._jacobians._crossings import crosses_v1_loops
+from .._jacobians._linear_maps import Space
+from .._jacobians._sweep import check_block_size
+from .._problem import Call
 from ..errors import ShapeError
-from . import _policy
-from ._call import Call
-from ._frames import crosses_v1_loops
+from . import _disconnected
 from ._jacobian import block, grid
 from ._lop import Lop
-from ._maps import Space
 from ._rop import Rop
-from ._sweep import check_block_size
 
 
 @tf.autograph.experimental.do_not_convert
@@ -153,7 +153,7 @@ def _gradients(call: Call, disconnected: str) -> list[tf.Tensor | None]:
         raise ShapeError(f"y must be one scalar, came {shapes}; reduce it (tf.reduce_sum), or take a Jacobian")
     (y,) = call.ys
     found = _vjp.vjp([y], call.tensors, [tf.ones_like(y)])
-    _policy.for_inputs(found, call.ys, call.xs, "raise" if disconnected == "raise" else "none")
+    _disconnected.for_inputs(found, call.ys, call.xs, "raise" if disconnected == "raise" else "none")
     # TensorFlow's gradient is the conjugate of the derivative of a holomorphic function.
     return [None if g is None else tf.math.conj(g) for g in found]
 

@@ -6,15 +6,16 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, rules
-from . import _limits, _policy
-from ._auto import check_mode, choose
-from ._call import Call
-from ._devices import Shared, check_devices, check_shareable
-from ._grid import Grid, Sweep, by_columns, by_rows, transposed
-from ._holomorphic import check_holomorphic
-from ._maps import Columns, LinearMap, Rows, Space
-from ._sweep import check_block_size, sweep
-from ._waist import waist
+from .._jacobians import _limits
+from .._jacobians._bottleneck import waist
+from .._jacobians._devices import Shared, check_devices, check_shareable
+from .._jacobians._grid import Grid, Sweep, by_columns, by_rows, transposed
+from .._jacobians._holomorphic import check_holomorphic
+from .._jacobians._linear_maps import Columns, LinearMap, Rows, Space
+from .._jacobians._mode import check_mode, choose
+from .._jacobians._sweep import check_block_size, sweep
+from .._problem import Call
+from . import _disconnected
 
 
 @tf.autograph.experimental.do_not_convert
@@ -74,7 +75,7 @@ def jacobian(
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         between = rules.between(call.ys, call.tensors, call.stop)
         reached, connected = between.reached, between.connected
-        _policy.for_paths(between, call.ys, call.xs, disconnected, call.stop)
+        _disconnected.for_paths(between, call.ys, call.xs, disconnected, call.stop)
         check_holomorphic(between, call.ys, call.xs)
         if devices is not None:
             check_shareable(between)

@@ -5,8 +5,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp
-from . import _policy
-from ._call import Call
+from .._problem import Call
+from . import _disconnected
 
 
 @tf.autograph.experimental.do_not_convert
@@ -44,5 +44,5 @@ def Lop(
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         cotangents = _tensors.vectors(grad_ys, ys, call.ys, "grad_ys")
         found = _vjp.vjp(call.ys, call.tensors, cotangents, stop=call.stop)
-        found = _policy.for_inputs(found, call.ys, call.xs, disconnected, call.stop)
+        found = _disconnected.for_inputs(found, call.ys, call.xs, disconnected, call.stop)
         return _tensors.pack(xs, call.shaped(found, call.xs))

@@ -6,10 +6,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, _walk, rules
+from .._problem import Call
+from .._tangents import push
 from ..errors import ControlFlowError, MissingRuleError
-from ..tangents import push
-from . import _policy
-from ._call import Call
+from . import _disconnected
 
 
 @tf.autograph.experimental.do_not_convert
@@ -59,9 +59,9 @@ def Rop(
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         vectors = _tensors.vectors(tangents, xs, call.xs, "tangents")
         between = rules.between(call.ys, call.tensors, call.stop)
-        _policy.for_paths(between, call.ys, call.xs, disconnected, call.stop)
+        _disconnected.for_paths(between, call.ys, call.xs, disconnected, call.stop)
         found = METHODS[method](call, between, vectors)
-        found = _policy.for_outputs(found, call.ys, call.xs, disconnected, call.stop)
+        found = _disconnected.for_outputs(found, call.ys, call.xs, disconnected, call.stop)
         return _tensors.pack(ys, call.shaped(found, call.ys))
 
 

@@ -6,8 +6,8 @@ from cases import v1_control_flow
 
 import symgrad
 from symgrad import _walk, rules
-from symgrad.control_flow import inside, variable_beside
-from symgrad.control_flow._places import Guard, Place, Places
+from symgrad._control_flow import inside, variable_beside
+from symgrad._control_flow._places import Guard, Place, Places
 
 
 def branch_in_loop_in_branch():

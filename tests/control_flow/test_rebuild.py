@@ -1,4 +1,4 @@
-"""`control_flow.rebuild`: the contexts made from the dataflow are those that TensorFlow had."""
+"""`loaders.rebuild`: the contexts made from the dataflow are those that TensorFlow had."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from cases import v1_control_flow
 from loops import LOOPS, repeat
 
 import symgrad
-from symgrad.control_flow import rebuild
+from symgrad._control_flow import rebuild
 from symgrad.errors import ControlFlowError
 
 
@@ -97,7 +97,7 @@ def test_a_switch_that_both_branches_share():
     definition.node.remove(dropped)
     with tf.Graph().as_default() as graph, tf.Session() as session:
         x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="")
-        with pytest.raises(ControlFlowError, match=r"merged or removed ops.*control_flow\.rebuild"):
+        with pytest.raises(ControlFlowError, match=r"merged or removed ops.*loaders\.rebuild"):
             symgrad.Lop(y, x, [1.0, 1.0])
         rebuild(graph)
         got = session.run([y, symgrad.Lop(y, x, [1.0, 1.0])])
@@ -117,7 +117,7 @@ def test_a_body_without_the_identities():
         node.input.extend(inputs)
     with tf.Graph().as_default() as graph, tf.Session() as session:
         x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="")
-        with pytest.raises(ControlFlowError, match=r"merged or removed ops.*control_flow\.rebuild"):
+        with pytest.raises(ControlFlowError, match=r"merged or removed ops.*loaders\.rebuild"):
             symgrad.Lop(y, x, [1.0, 1.0])
         rebuild(graph)
         slope = np.ones(2)

@@ -8,7 +8,7 @@ from cases import CASES
 import symgrad
 from symgrad import errors
 from symgrad.diagnose import Birth, nan_origin
-from symgrad.diagnose._copy import PrivateRun
+from symgrad.diagnose._private_run import PrivateRun
 
 pytestmark = pytest.mark.core
 

@@ -7,11 +7,11 @@ import pytest
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
+from symgrad._picture._layout import plan
+from symgrad._picture._opened_calls import with_functions
+from symgrad._picture._svg import to_open
 from symgrad.errors import ShapeError
 from symgrad.graph import build, cost, lint, to_html, to_svg
-from symgrad.graph._inline import with_functions
-from symgrad.graph._plan import plan
-from symgrad.graph._svg import to_open
 
 
 @pytest.fixture(scope="module")

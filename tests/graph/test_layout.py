@@ -7,11 +7,11 @@ import tensorflow.compat.v1 as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symgrad._picture._coordinates import place
+from symgrad._picture._layering import WIDEST_ROW, arrange
+from symgrad._picture._layout import plan
+from symgrad._picture._svg import to_open
 from symgrad.graph import build
-from symgrad.graph._order import WIDEST_ROW, arrange
-from symgrad.graph._place import place
-from symgrad.graph._plan import plan
-from symgrad.graph._svg import to_open
 
 
 def residual_net():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+from symgrad._picture._colours import RAMP, ramp
 from symgrad.graph import build, to_svg
-from symgrad.graph._tints import RAMP, ramp
 
 SVG = "{http://www.w3.org/2000/svg}"
 

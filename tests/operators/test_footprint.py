@@ -2,7 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
-from symgrad.operators._footprint import alive_between
+from symgrad._jacobians._footprint import alive_between
 
 ELEMENT = 4  # bytes of a float32
 

@@ -159,7 +159,7 @@ COPIED = ["array_read_twice", "cond_and_case", "cond_in_loop", "dynamic_rnn_with
 @pytest.mark.core
 @pytest.mark.parametrize("row", [r for r in LOOPS if r.name in COPIED], ids=lambda row: row.name)
 def test_many_blocks_through_v1_loops_are_copies_of_one(row, monkeypatch):
-    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    monkeypatch.setattr("symgrad._jacobians._through_frames._FEW", 0)
     with row.build().as_default() as graph, tf.Session() as session:
         x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
         want = numeric_jacobian(y, x, session=session, feed_dict={x: row.point})
@@ -171,7 +171,7 @@ def test_many_blocks_through_v1_loops_are_copies_of_one(row, monkeypatch):
 
 @pytest.mark.parametrize("row", [r for r in LOOPS if r.name in COPIED], ids=lambda row: row.name)
 def test_many_columns_of_the_gradient_of_v1_loops_are_copies_of_one(row, monkeypatch):
-    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    monkeypatch.setattr("symgrad._jacobians._through_frames._FEW", 0)
     with row.build().as_default() as graph, tf.Session() as session:
         x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
         scalar = tf.reduce_sum(y**2)
@@ -260,7 +260,7 @@ def test_random_numbers_in_a_v1_loop_are_drawn_once_or_the_jacobian_is_refused(s
 
 @pytest.mark.parametrize("mode", ["rows", "columns"])
 def test_copies_of_a_branch_that_goes_on_behind_a_loop_or_branch_and_is_not_taken(session, monkeypatch, mode):
-    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    monkeypatch.setattr("symgrad._jacobians._through_frames._FEW", 0)
     x, taken = tf.constant([0.3, 0.7, 0.9], tf.float64), tf.placeholder(tf.bool, [])
 
     def branch():
@@ -278,7 +278,7 @@ def test_copies_of_a_branch_that_goes_on_behind_a_loop_or_branch_and_is_not_take
 
 @pytest.mark.parametrize("mode", ["rows", "columns"])
 def test_copies_wait_for_what_the_loop_waits_for(session, monkeypatch, mode):
-    monkeypatch.setattr("symgrad.operators._in_frames._FEW", 0)
+    monkeypatch.setattr("symgrad._jacobians._through_frames._FEW", 0)
     x, start, stop, one = tf.constant([1.0, 2.0, 3.0], tf.float64), tf.constant(0), tf.constant(3), tf.constant(1)
     w = tf.get_variable("w", initializer=tf.constant(1.0, tf.float64), use_resource=True)
     session.run(w.initializer)

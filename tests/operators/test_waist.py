@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 import symgrad
 from symgrad import rules
-from symgrad.operators._waist import cuts, waist
+from symgrad._jacobians._bottleneck import cuts, waist
 
 ROUNDING = 1e-12  # of sums in float64
 

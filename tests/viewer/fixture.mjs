@@ -1,9 +1,9 @@
 // The fixture of picture_fixture.py, unpacked; test_viewer.py writes it and says where.
 
 import { readFileSync } from "node:fs";
-import { Model } from "../../symgrad/graph/viewer/model.mjs";
-import { Placer } from "../../symgrad/graph/viewer/place.mjs";
-import { textMeasure } from "../../symgrad/graph/viewer/text.mjs";
+import { Model } from "../../symgrad/_picture/viewer/model.mjs";
+import { Placer } from "../../symgrad/_picture/viewer/place.mjs";
+import { textMeasure } from "../../symgrad/_picture/viewer/text.mjs";
 
 export const fixture = JSON.parse(readFileSync(process.env.SYMGRAD_FIXTURE, "utf8"));
 export const model = new Model(fixture.data);

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { packNumbers, readAddress, unpackNumbers, writeAddress } from "../../symgrad/graph/viewer/address.mjs";
-import { colourings, mix, rampColour, readableOn, THEMES } from "../../symgrad/graph/viewer/colour.mjs";
-import { WireIndex } from "../../symgrad/graph/viewer/draw.mjs";
-import { Shown } from "../../symgrad/graph/viewer/place.mjs";
-import { humanNumber, textMeasure, withCommas } from "../../symgrad/graph/viewer/text.mjs";
-import { between, centred, firstView, fitted, nextBox, withinSight, zoomed } from "../../symgrad/graph/viewer/view.mjs";
-import { Wires } from "../../symgrad/graph/viewer/wires.mjs";
+import { packNumbers, readAddress, unpackNumbers, writeAddress } from "../../symgrad/_picture/viewer/address.mjs";
+import { colourings, mix, rampColour, readableOn, THEMES } from "../../symgrad/_picture/viewer/colour.mjs";
+import { WireIndex } from "../../symgrad/_picture/viewer/draw.mjs";
+import { Shown } from "../../symgrad/_picture/viewer/place.mjs";
+import { humanNumber, textMeasure, withCommas } from "../../symgrad/_picture/viewer/text.mjs";
+import { between, centred, firstView, fitted, nextBox, withinSight, zoomed } from "../../symgrad/_picture/viewer/view.mjs";
+import { Wires } from "../../symgrad/_picture/viewer/wires.mjs";
 import { fixture, model, openedAs, placer } from "./fixture.mjs";
 
 const room = { width: 1000, height: 600 };

@@ -2,12 +2,12 @@
 
 import tensorflow.compat.v1 as tf
 
+from symgrad._picture._coordinates import place
+from symgrad._picture._layout import plan
+from symgrad._picture._lines import wires
+from symgrad._picture._page_data import pack
+from symgrad._picture._svg import to_open
 from symgrad.graph import build
-from symgrad.graph._pack import pack
-from symgrad.graph._place import place
-from symgrad.graph._plan import plan
-from symgrad.graph._route import wires
-from symgrad.graph._svg import to_open
 
 
 def network():

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Shown } from "../../symgrad/graph/viewer/place.mjs";
-import { Wires } from "../../symgrad/graph/viewer/wires.mjs";
+import { Shown } from "../../symgrad/_picture/viewer/place.mjs";
+import { Wires } from "../../symgrad/_picture/viewer/wires.mjs";
 import { fixture, model, openedAs, placer } from "./fixture.mjs";
 
 const near = (a, b) => Math.abs(a - b) < 2e-3;

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from viewer.picture_fixture import fixture
 
-from symgrad.graph._html import bundle
+from symgrad._picture._html import bundle
 
 HERE = Path(__file__).parent
 VIEWER = HERE.parent.parent / "symgrad" / "graph" / "viewer"

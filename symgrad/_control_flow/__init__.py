@@ -1,0 +1,34 @@
+"""Control flow that TensorFlow cannot differentiate as it stands: private copies of V2 ops, V1 contexts rebuilt."""
+
+from ._in_context import inside
+from ._inline import CALLS, can_inline, graft
+from ._loop_variables import enter, exit_of, switch, variable_beside
+from ._places import is_loop_merge, is_loop_switch
+from ._private import MUTATED, PrivateCopy, alias, bodies, clone, needs_copy, private, refuse_side_effects
+from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
+from ._zero_gradients import mend_zero_gradients
+
+__all__ = [
+    "CALLS",
+    "MUTATED",
+    "PrivateCopy",
+    "alias",
+    "bodies",
+    "can_inline",
+    "clone",
+    "enter",
+    "exit_of",
+    "graft",
+    "inside",
+    "is_loop_merge",
+    "is_loop_switch",
+    "mend_zero_gradients",
+    "needs_copy",
+    "private",
+    "rebuild",
+    "rebuild_for",
+    "rebuild_for_reverse",
+    "refuse_side_effects",
+    "switch",
+    "variable_beside",
+]

@@ -1,0 +1,71 @@
+"""What loops and branches lie between xs and ys, and what that means for many derivatives at once."""
+
+from collections.abc import Iterator
+
+from .. import _tensors, _walk
+from .._control_flow import is_loop_switch
+
+
+def crosses_v1_loops(between: _walk.Between) -> bool:
+    """True if a path crosses a V1 loop."""
+    return any(op.type in ("Enter", "RefEnter", "Exit", "RefExit") for op in between.ops)
+
+
+def crossed_loops(between: _walk.Between) -> set:
+    """The loops of either kind on the paths: V2 loops as ops, V1 loops as contexts."""
+    v1 = {op._get_control_flow_context() for op in between.ops if op.type in ("Exit", "RefExit")}
+    return v1 | {op for op in between.ops if op.type in ("StatelessWhile", "While")}
+
+
+def crosses_v1_branches(between: _walk.Between) -> bool:
+    """True if a path crosses a V1 branch, in a loop or not."""
+    return any(op.type in ("Switch", "RefSwitch") and not is_loop_switch(op) for op in between.ops)
+
+
+def crosses_control_flow(between: _walk.Between) -> bool:
+    """True if a path crosses a loop or a branch of either kind."""
+    kinds = ("Case", "Enter", "If", "RefEnter", "RefSwitch", "StatelessCase", "StatelessIf", "StatelessWhile", "Switch",
+             "While")  # fmt: skip
+    return any(op.type in kinds for op in between.ops)
+
+
+def bytes_on_the_way(between: _walk.Between) -> int:
+    """The bytes of the tensors on the paths, as far as their shapes are known: what depends on one vector."""
+    tensors = [t for op in between.ops for t in op.outputs if _tensors.is_floating(t)]
+    return sum((t.shape.num_elements() or 0) * t.dtype.size for t in tensors)
+
+
+def takes_stacked_tangents(between: _walk.Between) -> bool:
+    """True if tangents can be pushed many at once: not backwards through V1 loops, arrays and branches.
+
+    There values come from stacks in an order of their own, and ops belong to no branch that would bind them. Nor where
+    the flow of an array, a scalar, does not show that it is one.
+    """
+    arrays = any(op.type.startswith("TensorArray") for op in between.ops)
+    if arrays and any(t.shape.rank is None for op in between.ops for t in op.outputs):
+        return False
+    for op in between.ops:
+        context = op._get_control_flow_context()
+        if op.type in _walk.STACK_POPS or (context is not None and context.grad_state is not None):
+            return False
+        unbound = context is None or not context.IsCondContext()
+        if unbound and op.type in ("Switch", "RefSwitch") and not is_loop_switch(op):
+            return False
+        if op.type.startswith("TensorArray") and _walk.maker_of(op).type.startswith("TensorArrayGrad"):
+            return False
+    return True
+
+
+def crosses_nested_loops(between: _walk.Between) -> bool:
+    """True if a path crosses a V1 loop inside of another one."""
+    for op in between.ops:
+        context = op._get_control_flow_context()
+        if sum(c.IsWhileContext() for c in _with_outer(context)) > 1:
+            return True
+    return False
+
+
+def _with_outer(context) -> Iterator:
+    while context is not None:
+        yield context
+        context = context.outer_context

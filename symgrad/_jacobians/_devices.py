@@ -1,0 +1,121 @@
+"""A Jacobian whose rows or columns are shared out over devices, each with its own copy of the forward pass."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _tf, rules
+from ..errors import ControlFlowError, DeviceError
+from ._bottleneck import waist
+from ._crossings import crosses_v1_loops
+from ._forward_copies import Copies, dependents, staying
+from ._grid import Grid, by_columns, by_rows, transposed
+from ._linear_maps import Count, LinearMap, Rows, Space
+from ._mode import choose
+from ._sweep import sweep, sweep_from
+
+
+def check_devices(devices: Any) -> list[str] | None:
+    """The devices as a list of names, in full form; None stays None.
+
+    Raises:
+      DeviceError: no list, an empty one, or a name that is no device's.
+    """
+    if devices is None:
+        return None
+    if isinstance(devices, str) or not isinstance(devices, Sequence) or not devices:
+        raise DeviceError(f'devices={devices!r}; wanted a list of names, such as ["/job:worker/task:0", "CPU:1"]')
+    names = []
+    for name in devices:
+        try:
+            parsed = tf.DeviceSpec.from_string(name)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise DeviceError(f"devices: {name!r} is no name of a device: {error}") from None
+        if parsed == tf.DeviceSpec():
+            raise DeviceError(f"devices: {name!r} names no device")
+        names.append(parsed.to_string())
+    return names
+
+
+def check_shareable(between: Any) -> None:
+    """Refuse what cannot be copied to another device: loops of V1, and what is inside of a function.
+
+    Raises:
+      ControlFlowError: naming it.
+    """
+    if isinstance(tf.get_default_graph(), _tf.FuncGraph):
+        raise ControlFlowError("devices= is for graphs; inside of a tf.function, loop or branch leave it away")
+    if crosses_v1_loops(between):
+        loop = next(op for op in between.ops if op.type in ("Enter", "RefEnter", "Exit", "RefExit"))
+        raise ControlFlowError(
+            f"a loop of V1 control flow ({loop.type} {loop.name!r}) cannot be copied to another device; leave devices= "
+            "away, or build the loop with V2 control flow"
+        )
+
+
+class Shared:
+    """The rows or columns of one Jacobian over some devices: the grid of `_jacobian`, with the same meaning.
+
+    Every part is a copy, placed on its device, of one template that computes as many vectors as a part has, from a
+    placeholder on; the template itself never runs. The copies begin at xs, so that these may be fed and differentiated
+    by.
+    """
+
+    def __init__(self, devices: Sequence[str], block_size: int | None):
+        self._devices, self._block_size = devices, block_size
+
+    def grid(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor], mode: str) -> Grid:
+        """For each pair the derivative as a matrix [size of y, size of x] or as rows, or None."""
+        self._xs = [(x.tensor, x.tensor) for x in xs]
+        if mode == "auto":
+            narrow = waist(rules.between(ys, [x.tensor for x in xs], stop), ys, xs)
+            if narrow is not None:
+                return self._through(narrow, ys, xs, stop)
+        maps = choose(mode, ys, xs, stop)
+        if isinstance(maps, Rows):
+            return by_rows(maps, ys, self._shared)
+        return transposed(by_columns(maps, xs, self._shared))
+
+    def _through(self, narrow: tf.Tensor, ys, xs, stop) -> Grid:
+        """J = J_y/h J_h/x: rows of the first are shared out, each device has the second."""
+        (h,) = _tensors.inputs([narrow], narrow.graph)
+        right = sweep(Rows([narrow], xs, stop).linear(0), self._block_size, f"the Jacobian of {narrow.name} by rows")
+        size = Space.of(h).size
+        flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
+
+        def onward(found: Sequence["tf.Tensor | None"]) -> list["tf.Tensor | None"]:
+            (rows,) = found
+            if rows is None:
+                return [None] * len(flat)
+            return [None if f is None else tf.matmul(tf.reshape(rows, [-1, size]), f) for f in flat]
+
+        maps = Rows(ys, [h], stop)
+        return [self._shared(maps.linear(k), f"the Jacobian of {y.name} by rows", onward) for k, y in enumerate(ys)]
+
+    def _shared(self, linear: LinearMap, label: str, onward=list) -> list["tf.Tensor | None"]:
+        """The results of `linear` for its whole basis, `onward` applied to those of each part."""
+        count = linear.count
+        size = -(-count // len(self._devices))
+        with tf.name_scope("template"):
+            start = tf.placeholder(tf.int32, [], "start")
+            template = onward(sweep_from(start, size, linear, self._block_size, label))
+        present = [t for t in template if t is not None]
+        depends = dependents(start)
+        parts = []
+        for k, device in enumerate(self._devices):
+            if k and isinstance(size, int) and isinstance(count, int) and k * size >= count:
+                break  # more devices than vectors
+            with tf.device(device):
+                first = tf.identity(k * size, name="first")
+            copies = Copies(staying(depends), [*self._xs, (start, first)], device)
+            parts.append(copies.of(present, f"part_{k}"))
+        joined = iter([_first(tf.concat(of_result, 0), count, size * len(parts)) for of_result in zip(*parts)])
+        return [None if t is None else next(joined) for t in template]
+
+
+def _first(rows: tf.Tensor, count: Count, given: Count) -> tf.Tensor:
+    """The first `count` of the `given` rows; the last part may reach past the end."""
+    if isinstance(count, int) and isinstance(given, int) and count == given:
+        return rows
+    return rows[:count]

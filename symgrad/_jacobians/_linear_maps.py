@@ -1,0 +1,220 @@
+"""Linear maps to be tabulated: what a unit vector is, and what becomes of it. Rows pull back, columns push forward."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _vjp, rules
+from .._tangents import push
+from ._crossings import (
+    bytes_on_the_way,
+    crossed_loops,
+    crosses_control_flow,
+    crosses_nested_loops,
+    crosses_v1_branches,
+    crosses_v1_loops,
+    takes_stacked_tangents,
+)
+from ._linear_end import linear_end
+
+# How many: a number if it is known.
+Count: TypeAlias = int | tf.Tensor
+
+
+@dataclass(frozen=True)
+class Space:
+    """The shape and dtype of the vectors on one side of a linear map.
+
+    Attributes:
+      dtype: of the elements.
+      static: the shape as far as it is known.
+      shape: the shape as an int32 tensor, a constant if it is known.
+    """
+
+    dtype: tf.DType
+    static: tf.TensorShape
+    shape: tf.Tensor
+
+    @classmethod
+    def of(cls, like: "tf.Tensor | _tensors.Input") -> "Space":
+        """The space that the values of a tensor or of an x belong to."""
+        static = tf.TensorShape(like.shape)
+        if static.is_fully_defined():
+            shape = tf.constant(static.as_list(), tf.int32)
+        else:
+            shape = tf.shape(like.value() if isinstance(like, _tensors.Input) else like)
+        return cls(like.dtype.base_dtype, static, shape)
+
+    @property
+    def size(self) -> Count:
+        """How many elements a vector has: a number if it is known."""
+        known = self.static.num_elements()
+        return tf.reduce_prod(self.shape) if known is None else known
+
+    def zeros(self, leading: Count | None = None) -> tf.Tensor:
+        """A zero vector, or that many of them."""
+        static = self.static if leading is None else stacked(leading, self.static)
+        shape = self.shape if leading is None else tf.concat([[leading], self.shape], 0)
+        zeros = tf.zeros(static if static.is_fully_defined() else shape, self.dtype)
+        zeros.set_shape(static)
+        return zeros
+
+
+def stacked(count: Count, static: tf.TensorShape) -> tf.TensorShape:
+    """The static shape of `count` vectors of the static shape `static`."""
+    return tf.TensorShape([count if isinstance(count, int) else None]).concatenate(static)
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """A linear map that is applied to the `count` vectors of a basis.
+
+    Attributes:
+      count: how many vectors the basis has: a number if it is known.
+      seeds: from an int32 vector of indices to those vectors of the basis, stacked.
+      apply: from one vector of the basis to the results, None for a result that no path leads to.
+      targets: what the results look like.
+      together: the same for many vectors, stacked, and their number; None: TensorFlow's vectoriser makes it of `apply`.
+      in_frames: whether V1 loops or branches are on the way that no loop around them may enter.
+      vectorisable: False where TensorFlow's vectoriser is known to go wrong.
+      bytes_each: through V1 loops, where no trial tells: the bytes of what depends on one vector, 0 if not known.
+    """
+
+    count: Count
+    seeds: Callable[[tf.Tensor], tf.Tensor]
+    apply: Callable[[tf.Tensor], list["tf.Tensor | None"]]
+    targets: Sequence[Space]
+    together: Callable[[tf.Tensor, Count], list["tf.Tensor | None"]] | None = None
+    in_frames: bool = False
+    vectorisable: bool = True
+    bytes_each: int = 0
+
+
+def unit_vectors(space: Space) -> Callable[[tf.Tensor], tf.Tensor]:
+    """From indices to the unit vectors of `space` with these indices; an index past the end gives zeros."""
+
+    def seeds(indices: tf.Tensor) -> tf.Tensor:
+        vectors = tf.one_hot(indices, space.size, dtype=space.dtype)
+        shape = tf.concat([tf.shape(indices), space.shape], 0)
+        return _reshaped(vectors, shape, indices.shape.concatenate(space.static))
+
+    return seeds
+
+
+def units_for_all_examples(space: Space) -> tuple[Count, Callable[[tf.Tensor], tf.Tensor]]:
+    """For a space of batches [B, ...]: the size of one example, and from indices to unit vectors repeated B times."""
+    example = Space(space.dtype, space.static[1:], space.shape[1:])
+
+    def seeds(indices: tf.Tensor) -> tf.Tensor:
+        vectors = tf.one_hot(indices, example.size, dtype=space.dtype)
+        repeated = tf.tile(vectors[:, tf.newaxis], tf.stack([1, space.shape[0], 1]))
+        shape = tf.concat([tf.shape(indices), space.shape], 0)
+        return _reshaped(repeated, shape, indices.shape.concatenate(space.static))
+
+    return example.size, seeds
+
+
+def _reshaped(tensor: tf.Tensor, shape: tf.Tensor, static: tf.TensorShape) -> tf.Tensor:
+    result = tf.reshape(tensor, static if static.is_fully_defined() else shape)
+    result.set_shape(static)
+    return result
+
+
+class Rows:
+    """Unit vectors of one y, pulled back to all xs: the rows of the Jacobian (for complex y their conjugates are)."""
+
+    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
+        self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
+        self._between = rules.between(ys, self._xs, stop)
+        self._pullback = _vjp.Pullback(ys, self._xs, stop=stop, between=self._between)
+        self.xs = [Space.of(x) for x in xs]
+        branches = crosses_v1_branches(self._between)
+        self._in_frames = branches or crosses_v1_loops(self._between)
+        # The vectoriser has nothing for V1 branches, and in a V1 loop inside of another loses count without a word.
+        self._vectorisable = not (branches or crosses_nested_loops(self._between))
+
+    def on(self, k: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
+        """The map from cotangents of y number k, which `seeds` gives, to the derivatives by all xs."""
+        places = range(len(self._ys))
+        return self._map(count, seeds, lambda v: self._pullback([v if i == k else None for i in places]))
+
+    def linear(self, k: int) -> LinearMap:
+        """The map whose basis are the unit vectors of y number k, begun behind a linear last layer if there is one."""
+        y = self._ys[k]
+        space, end = Space.of(y), linear_end(self._between, y)
+        if end is None:
+            return self.on(k, space.size, unit_vectors(space))
+        pull = _vjp.Pullback([end.start], self._xs, stop=self._stop)
+        return self._map(space.size, end.seeds, lambda v: pull([v]))
+
+    def in_one_loop(self) -> bool:
+        """True if all ys, of one dtype, are computed by the same loops: these go backward once for all of them."""
+        loops = [crossed_loops(rules.between([y], self._xs, self._stop)) for y in self._ys]
+        alike = all(y.dtype.base_dtype == self._ys[0].dtype.base_dtype for y in self._ys)
+        return len(loops) > 1 and alike and bool(loops[0]) and all(found == loops[0] for found in loops)
+
+    def joint(self) -> tuple[LinearMap, list[Count]]:
+        """The map whose basis are the unit vectors of all ys, one y after the other, and where that of each y ends."""
+        spaces = [Space.of(y) for y in self._ys]
+        ends = list(itertools.accumulate(space.size for space in spaces))
+        static = tf.TensorShape([ends[-1] if isinstance(ends[-1], int) else None])
+        whole = Space(spaces[0].dtype, static, tf.reshape(ends[-1], [1]))
+
+        def pull(cotangent):
+            parts = [cotangent[start:end] for start, end in zip([0, *ends], ends)]
+            return self._pullback([_reshaped(part, s.shape, s.static) for part, s in zip(parts, spaces)])
+
+        return self._map(ends[-1], unit_vectors(whole), pull), ends
+
+    def _map(self, count, seeds, pull) -> LinearMap:
+        frames = self._in_frames, self._vectorisable, bytes_on_the_way(self._between) if self._in_frames else 0
+        return LinearMap(count, seeds, lambda v: _conjugated(pull(v)), self.xs, None, *frames)
+
+
+def _conjugated(found: Sequence["tf.Tensor | None"]) -> list["tf.Tensor | None"]:
+    return [None if g is None else tf.math.conj(g) for g in found]
+
+
+class Columns:
+    """Unit vectors of one x, pushed forward to all ys: the columns of the Jacobian.
+
+    By two reverse passes: g(u) = J^T u is built once, outside of any loop, and each column is one more pass through it.
+    The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0. Through
+    loops and branches tangents are pushed op by op instead, many at once: they keep nothing of the iterations that are
+    over, and V1 loops TensorFlow does not differentiate twice.
+    """
+
+    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
+        self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
+        between = rules.between(ys, self._xs, stop)
+        self.ys = [Space.of(y) for y in ys]
+        self._in_frames = crosses_v1_loops(between) or crosses_v1_branches(between)
+        self._forward = crosses_control_flow(between)
+        if not self._forward:
+            self._dummies = [tf.ones_like(y, name="dummy") for y in ys]
+            self._pulled = _vjp.vjp(ys, self._xs, self._dummies, stop=stop, between=between, linear=True)
+
+    def on(self, i: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
+        """The map from tangents of x number i, which `seeds` gives, to those of all ys; None if no y depends on it."""
+        if self._forward:
+            return self._pushing(i, count, seeds)
+        if self._pulled[i] is None:
+            return None
+        pull = _vjp.Pullback([self._pulled[i]], self._dummies)
+        return LinearMap(count, seeds, lambda tangent: pull([tangent]), self.ys)
+
+    def _pushing(self, i: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
+        ys, xs = self._ys, [self._xs[i]]
+        between = rules.between(ys, xs, self._stop)
+        if not any(between.connected):
+            return None
+
+        def pushed(tangents, number=None):
+            return push(between, ys, xs, [tangents], number)
+
+        together = pushed if takes_stacked_tangents(between) else None
+        size = bytes_on_the_way(between) if self._in_frames else 0
+        return LinearMap(count, seeds, pushed, self.ys, together, self._in_frames, together is not None, size)

@@ -1,0 +1,93 @@
+"""A linear map applied to a whole basis: one vector at a time, in vectorised blocks, or all at once."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+import tensorflow.compat.v1 as tf
+
+from ..errors import ShapeError
+from . import _limits
+from ._blocks import Plan, looped
+from ._linear_maps import Count, LinearMap, Space
+from ._through_frames import sweep_in_frames
+from ._vectorise import Trial, single, trial, vectorised
+
+_log = logging.getLogger("symgrad")
+
+
+def check_block_size(block_size: int | None) -> None:
+    """Refuse a block size that is neither None nor a number of vectors."""
+    if block_size is not None and (isinstance(block_size, bool) or not isinstance(block_size, int) or block_size < 1):
+        raise ShapeError(f"block_size={block_size!r}; wanted a number of rows or columns, at least 1, or None")
+
+
+def sweep(linear: LinearMap, block_size: int | None, label: str) -> list[tf.Tensor | None]:
+    """The results of `linear` for every vector of the basis, each stacked along a new first dimension.
+
+    Args:
+      linear: the map and its basis.
+      block_size: how many vectors at a time: 1 is a graph loop without vectorising, None follows from the budget.
+      label: what is computed, for the log.
+
+    Returns:
+      For each target a tensor [count] + target.shape, or None if no path leads to it.
+    """
+    if linear.in_frames:
+        return sweep_in_frames(linear, block_size, label)
+    outcome = trial(linear, vectorise=block_size != 1 and linear.count != 1)
+    if outcome.reason:
+        _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, outcome.reason)
+    present = outcome.present
+    if not any(present):
+        return [None] * len(present)
+    size = 1 if outcome.reason else block_size or _affordable(linear, outcome)
+    found = iter(_swept(linear, size, present))
+    return [next(found) if p else None for p in present]
+
+
+def sweep_from(
+    start: tf.Tensor, size: Count, linear: LinearMap, block_size: int | None, label: str
+) -> list[tf.Tensor | None]:
+    """As `sweep`, for the `size` vectors of the basis from number `start` on; those past the end give zeros."""
+    some = replace(linear, count=size, seeds=lambda indices: linear.seeds(indices + start))
+    return sweep(some, block_size, label)
+
+
+def _swept(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[tf.Tensor]:
+    count = linear.count
+    targets = [t for t, p in zip(linear.targets, present) if p]
+    if isinstance(count, int):
+        if count == 0:
+            return [t.zeros(0) for t in targets]
+        if count == 1:
+            return [r[tf.newaxis] for r in single(linear, tf.constant(0), present)]
+        if isinstance(size, int) and size >= count:
+            return vectorised(linear, tf.range(count), present)
+    plan = Plan.of(count, size)
+
+    def block(indices):
+        if isinstance(plan.size, int) and plan.size == 1:
+            return [r[tf.newaxis] for r in single(linear, indices[0], present)]
+        return vectorised(linear, indices, present)
+
+    return looped(plan, block, targets)
+
+
+def _affordable(linear: LinearMap, outcome: Trial) -> Count:
+    """How many vectors fit in the memory budget; at least one."""
+    budget = _limits.current().block_bytes
+    if not outcome.bytes_per_unknown:
+        return max(1, budget // max(1, outcome.bytes_per_vector))
+    # One number stands for all unknown dimensions: by how much the largest vector exceeds what is known of its shape.
+    factors = [_unknown(space) for space in linear.targets if not space.static.is_fully_defined()]
+    unknown = tf.reduce_max(tf.stack([*factors, tf.constant(1, tf.int64)]))
+    each = outcome.bytes_per_vector + outcome.bytes_per_unknown * unknown
+    return tf.cast(tf.clip_by_value(budget // each, 1, 2**31 - 1), tf.int32)
+
+
+def _unknown(space: Space) -> tf.Tensor:
+    known = 1
+    for d in space.static if space.static.rank is not None else ():
+        known *= d or 1
+    return tf.reduce_prod(tf.cast(space.shape, tf.int64)) // known

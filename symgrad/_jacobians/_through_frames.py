@@ -1,0 +1,132 @@
+"""Many vectors through V1 loops and branches, which no loop around them may enter.
+
+A few vectors, and all at once, are built where the loops are, and share their forward pass. Of more blocks one is built
+as a template, and a loop runs copies of it, each of which goes forward as well.
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+
+import tensorflow.compat.v1 as tf
+
+from .._pfor import reason, strict_pfor
+from ..errors import ControlFlowError, SymgradError
+from . import _limits
+from ._block_copies import Template
+from ._blocks import Plan, looped
+from ._linear_maps import Count, LinearMap
+
+# Vectors that are built one by one; TensorFlow adds hundreds of ops for each, and the vectoriser more.
+_FEW = 8
+# The same, where copies are refused.
+_MOST = 64
+
+_SEVERAL_LOOPS = "a loop lies inside of another, a branch inside of a loop, or the way leads back through a loop"
+
+_log = logging.getLogger("symgrad")
+
+Results = list["tf.Tensor | None"]
+# From a map and some vectors, stacked, to its results, stacked.
+Apply = Callable[[LinearMap, tf.Tensor], Results]
+
+
+def sweep_in_frames(linear: LinearMap, block_size: int | None, label: str) -> Results:
+    """What `sweep` does, for a map with V1 loops on the way."""
+    if isinstance(linear.count, int) and linear.count == 0:
+        return [t.zeros(0) for t in linear.targets]
+    if block_size is None and linear.bytes_each:
+        block_size = max(2, _limits.current().block_bytes // linear.bytes_each)
+    if block_size != 1:
+        cause = _SEVERAL_LOOPS
+        if linear.vectorisable:
+            try:
+                with _v1_control_flow():
+                    return _swept(linear, block_size or linear.count, _vectorised, label)
+            except SymgradError:
+                raise
+            except Exception as error:
+                cause = reason(error)
+        _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, cause)
+    return _swept(linear, 1, _single, label)
+
+
+def _swept(linear: LinearMap, size: Count, apply: Apply, label: str) -> Results:
+    """Blocks of `size` vectors: in place if the vectors are few, or else from a template."""
+    enough = max(_FEW, size) if isinstance(size, int) else 0
+    if size is linear.count or (isinstance(linear.count, int) and linear.count <= enough):
+        return _in_place(linear, size, apply)
+    try:
+        return _from_template(linear, size, apply)
+    except ControlFlowError as refusal:
+        larger = _largest(linear, size, label, refusal)
+    return _in_place(linear, larger, apply)
+
+
+def _largest(linear: LinearMap, size: Count, label: str, refusal: ControlFlowError) -> Count:
+    """The size of blocks that can be built in place; raises the refusal of copies if these would be too many."""
+    if isinstance(size, int) and size == 1:
+        if isinstance(linear.count, int) and linear.count <= _MOST:
+            return 1
+        raise refusal
+    larger = -(-linear.count // _FEW) if isinstance(linear.count, int) else linear.count
+    _log.info("%s goes in blocks of %s: %s", label, larger, refusal)
+    return larger
+
+
+def _in_place(linear: LinearMap, size: Count, apply: Apply) -> Results:
+    """The results, block after block. One of rows begins when that before is over: their memory is that of one."""
+    if size is linear.count:
+        blocks = [tf.range(size)]
+    else:
+        blocks = [tf.range(i, min(i + size, linear.count)) for i in range(0, linear.count, size)]
+    found: list[Results] = []
+    for indices in blocks:
+        before = [r for r in found[-1] if r is not None] if found and linear.together is None else []
+        with tf.control_dependencies(before):
+            seeds = tf.identity(linear.seeds(tf.identity(indices)))
+        found.append(apply(linear, seeds))
+    return [None if column[0] is None else tf.concat(column, 0) for column in zip(*found)]
+
+
+def _from_template(linear: LinearMap, size: Count, apply: Apply) -> Results:
+    """The results by a loop over copies of one block, each of which goes forward and back."""
+    plan = Plan.of(linear.count, size)
+    template = Template()
+    found = apply(linear, linear.seeds(tf.range(plan.size) + template.start))
+    template.results = [r for r in found if r is not None]
+    targets = [t for t, r in zip(linear.targets, found) if r is not None]
+    results = iter(looped(plan, lambda indices: template.at(indices[0]), targets) if targets else [])
+    return [None if r is None else next(results) for r in found]
+
+
+def _single(linear: LinearMap, seeds: tf.Tensor) -> Results:
+    return [None if r is None else r[tf.newaxis] for r in linear.apply(seeds[0])]
+
+
+def _vectorised(linear: LinearMap, seeds: tf.Tensor) -> Results:
+    count = seeds.shape[0] if seeds.shape[0] is not None else tf.shape(seeds)[0]
+    if linear.together is not None:
+        return linear.together(seeds, count)
+    present: list[bool] = []
+
+    def one(j):
+        found = linear.apply(tf.gather(seeds, j))
+        present[:] = [r is not None for r in found]
+        return [r for r in found if r is not None]
+
+    found = iter(strict_pfor(one, count))
+    return [next(found) if p else None for p in present]
+
+
+@contextlib.contextmanager
+def _v1_control_flow() -> Iterator[None]:
+    """The loops that the vectoriser makes of V1 loops are V1 loops, or it mistakes their insides for its own."""
+    switch = tf.control_flow_v2_enabled()
+    if switch:
+        tf.disable_control_flow_v2()
+    try:
+        yield
+    finally:
+        if switch:
+            tf.enable_control_flow_v2()

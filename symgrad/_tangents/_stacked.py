@@ -1,0 +1,71 @@
+"""Many tangents through one op at once, stacked along a new first dimension."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tf
+from .._pfor import strict_pfor
+from . import _single_op
+
+# How many tangents are stacked: a number if it is known.
+Count: TypeAlias = int | tf.Tensor
+
+
+def stacked(count: Count, static: tf.TensorShape) -> tf.TensorShape:
+    """The static shape of `count` tangents of the static shape `static`."""
+    return tf.TensorShape([count if isinstance(count, int) else None]).concatenate(static)
+
+
+def through(
+    op: tf.Operation, tangents: _single_op.Tangents, needed: Sequence[bool], count: Count
+) -> _single_op.Tangents:
+    """The stacked tangents of the outputs of `op` from those of its inputs.
+
+    The op's own rule, or its double VJP, is rewritten by TensorFlow's vectoriser. Only what depends on a tangent is;
+    what the rule computes from the values is computed once.
+    """
+    if all(is_single(t) for t in tangents if t is not None):
+        return _single_op.through(op, tangents, needed)
+    present: list[bool] = []
+
+    def one(j):
+        found = _single_op.through(op, [None if t is None else tf.gather(t, j) for t in tangents], needed)
+        present[:] = [t is not None for t in found]
+        return [t for t in found if t is not None]
+
+    found = iter(strict_pfor(one, count))
+    pushed = [next(found) if p else None for p in present]
+    for tangent, output in zip(pushed, op.outputs):
+        if tangent is not None and tangent.dtype.base_dtype == output.dtype.base_dtype:
+            tangent.set_shape(stacked(count, output.shape))
+    return pushed
+
+
+def zeros(tensor: tf.Tensor, count: Count) -> tf.Tensor:
+    """Stacked zeros for the tangent of `tensor`, alive where and when it is.
+
+    A list of zeros is a list that nothing was written to: reading gives zeros.
+    """
+    if tensor.dtype == tf.variant:
+        length = tf.raw_ops.TensorListLength(input_handle=tensor)
+        dtype = _tf.handle_dtype(tensor)
+        if dtype is None:
+            raise ValueError(f"{tensor.name} does not tell what it is a list of")
+        return tf.raw_ops.TensorListReserve(element_shape=-1, num_elements=length, element_dtype=dtype)
+    like = tf.broadcast_to(tensor, tf.concat([[count], tf.shape(tensor)], 0))
+    like.set_shape(stacked(count, tensor.shape))
+    return tf.raw_ops.ZerosLike(x=like)
+
+
+def is_single(tangent: tf.Tensor) -> bool:
+    """True for what goes beside stacked tangents without being one: the flow or the handle of an array or a list."""
+    return tangent.shape.rank == 0 or tangent.dtype in (tf.resource, tf.variant)
+
+
+def swapped(tensor: tf.Tensor) -> tf.Tensor:
+    """The first two dimensions exchanged: tangents of stacked elements, elements of stacked tangents."""
+    rank = tensor.shape.rank
+    rest = tf.range(2, tf.rank(tensor)) if rank is None else list(range(2, rank))
+    return tf.transpose(tensor, tf.concat([[1, 0], rest], 0) if rank is None else [1, 0, *rest])

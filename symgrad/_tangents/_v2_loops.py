@@ -1,0 +1,108 @@
+"""Tangents through V2 loops: a loop of our own that turns the values and, beside them, their tangents.
+
+It keeps nothing of the iterations that are over. Of the values it turns those alone that the condition and the tangents
+need.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _tf, _walk, rules
+from .._control_flow import graft, refuse_side_effects
+from ._push import Push, beside, handler
+from ._v2_bodies import function, tangents_within
+
+# The counter and the most iterations, by which TensorFlow's gradient of a loop knows how often it turned.
+_COUNTERS = 2
+
+
+@handler("While", "StatelessWhile")
+def _through_loop(driver: Push, op: tf.Operation) -> None:
+    tangents = driver.inputs(op)
+    moving = {i for i, t in enumerate(tangents) if t is not None}
+    if not moving:
+        return
+    refuse_side_effects(op)
+    shapes = [t.shape for t in op.outputs]
+    body, condition = (_tf.function_graph(op, shapes, op.get_attr(name).name) for name in ("body", "cond"))
+    carried = _carried(body, moving, driver.needed(op))
+    with beside(op):
+        starts = [driver.zeros(op.inputs[i]) if tangents[i] is None else tangents[i] for i in carried]
+        outputs = _build(driver, op, (body, condition), dict(zip(carried, starts)))
+    for i, tangent in zip(carried, outputs):
+        driver.add(op.outputs[i], tangent)
+
+
+def _carried(body: tf.Graph, moving: set[int], needed: Sequence[bool]) -> list[int]:
+    """The loop variables that move in some iteration and whose tangents lead, in some other, to one that is needed."""
+    floating = [i for i, t in enumerate(body.inputs) if _tensors.is_differentiable(t)]
+    between = {i: rules.between([body.outputs[i]], [body.inputs[j] for j in floating]) for i in floating}
+    leads = {i: {j for j, connected in zip(floating, b.connected) if connected} for i, b in between.items()}
+    forward = _closed(moving, lambda i: (k for k in floating if i in leads[k]))
+    back = _closed({i for i in floating if needed[i]}, leads.__getitem__)
+    return sorted(forward & back)
+
+
+def _closed(start: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
+    found, todo = set(), list(start)
+    while todo:
+        i = todo.pop()
+        if i not in found:
+            found.add(i)
+            todo.extend(following(i))
+    return found
+
+
+def _build(driver: Push, op: tf.Operation, graphs: tuple, starts: dict[int, tf.Tensor]) -> list[tf.Tensor]:
+    """What a loop of values and tangents, which start as `starts`, makes of the tangents."""
+    body, condition = graphs
+    name = op.name.rsplit("/", 1)[-1]
+
+    def step(inputs):
+        values, tangents = inputs[: len(body.inputs)], inputs[len(body.inputs) :]
+        after, moved = tangents_within(body, values, dict(zip(starts, tangents)), list(starts), driver.count)
+        return after + moved
+
+    likes = [*zip(op.inputs, (t.shape for t in op.outputs))]
+    moving = [(start, driver.static(op.outputs[i], start)) for i, start in starts.items()]
+    whole = function(f"{name}_whole", likes + moving, step)
+    whole.outputs.extend(whole.internal_captures)
+    kept = _kept(whole, condition, len(likes))
+    likes = [likes[i] for i in kept]
+    captured = [(t, t.shape) for t in whole.external_captures]
+    variables = [*kept, *range(len(body.inputs), len(whole.inputs))]
+    signature = likes + moving + captured
+    return _tf.build_while_op(
+        [t for t, _ in signature],
+        function(f"{name}_cond", signature, lambda inputs: _only(condition, kept, inputs, [0])),
+        function(f"{name}_body", signature, lambda inputs: _only(whole, variables, inputs, variables)),
+        output_shapes=[shape for _, shape in signature],
+        parallel_iterations=op.get_attr("parallel_iterations"),
+        name=f"{name}_tangent",
+        num_original_outputs=len(signature),
+    )[len(kept) : len(kept) + len(moving)]
+
+
+def _only(function: tf.Graph, variables: Sequence[int], inputs: Sequence[tf.Tensor], wanted: Sequence[int]) -> list:
+    """The `wanted` outputs of a function body, on `inputs` in the place of those of its inputs that are `variables`."""
+    given: list[tf.Tensor | None] = [None] * len(function.inputs)
+    for i, tensor in zip(variables, inputs):
+        given[i] = tensor
+    ends = [function.outputs[i] for i in wanted]
+    _tf.share_functions(function, tf.get_default_graph())
+    outputs = graft(function, given, [], ops=set(_walk.ancestors(ends, every=True)))
+    return [outputs[i] for i in wanted]
+
+
+def _kept(whole: tf.Graph, condition: tf.Graph, values: int) -> list[int]:
+    """Which values the loop has to turn: those that its condition and the tangents come from."""
+
+    def read(function, ends):
+        ops = set(_walk.ancestors(ends, every=True))
+        return {i for i, t in enumerate(function.inputs[:values]) if t.op in ops}
+
+    start = (
+        read(condition, condition.outputs) | read(whole, whole.outputs[values:]) | set(range(min(values, _COUNTERS)))
+    )
+    return sorted(_closed(start, lambda i: read(whole, [whole.outputs[i]])))

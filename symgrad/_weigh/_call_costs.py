@@ -1,0 +1,143 @@
+"""What calls cost: loops, branches and functions, by the bodies that they run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .._model._functions import DEPTH, bodies, calling
+from ..errors import GraphMismatchError, LoadError
+
+if TYPE_CHECKING:
+    import networkx
+
+_LOOPS = frozenset({"While", "StatelessWhile"})
+_BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+_PUSHES = frozenset({"TensorListPushBack"})
+
+
+@dataclass
+class Calls:
+    """By name of a calling op.
+
+    Attributes:
+      flops: operations of one run, all turns of a loop together and the dearest branch.
+      peak: bytes that are alive in a body at most.
+      kept: bytes of its outputs that are lists, by index: what a loop keeps for its gradient.
+      unknown: as in the result of `cost`, with the names of ops behind those of the ops that call.
+    """
+
+    flops: dict[Any, int] = field(default_factory=dict)
+    peak: dict[Any, int] = field(default_factory=dict)
+    kept: dict[Any, dict[int, int]] = field(default_factory=dict)
+    unknown: dict[str, Any] = field(default_factory=lambda: {"types": {}, "ops": [], "loops": []})
+
+
+def of_calls(
+    graph: "networkx.MultiDiGraph",
+    outputs: Mapping[Any, Any],
+    turns: Mapping[str, int],
+    *,
+    measure: Callable[["networkx.MultiDiGraph"], dict[str, Any]],
+) -> Calls:
+    """Cost of the ops that call functions.
+
+    Args:
+      graph: a graph from `build`.
+      outputs: (dtype, shape) of every output of every op.
+      turns: numbers of turns of loops by the name of the op.
+      measure: `cost` for a body, whose arguments have the shapes that the call gives them.
+    """
+    calls = Calls()
+    known: dict[Any, Any] = {}
+    if graph.graph.get("depth", 0) >= DEPTH:
+        return calls  # a function that calls itself; the type stays among those without a formula
+    for name in calling(graph):
+        shapes = _input_shapes(graph, name, outputs)
+        try:
+            inner = bodies(graph, name, shapes=shapes)
+        except (LoadError, LookupError, GraphMismatchError):
+            continue  # the type stays among those without a formula
+        if not inner:
+            continue
+        found = {}
+        for key, body in list(inner.items()):
+            what = body.graph["function"], tuple(shapes)
+            if what not in known:
+                known[what] = measure(body), body
+            found[key], inner[key] = known[what]
+        count = _turns(graph, name, turns, calls)
+        kind = graph.nodes[name]["type"]
+        each = [cost["flops"] for cost in found.values()]
+        calls.flops[name] = max(each) if kind in _BRANCHES else count * sum(each)
+        calls.peak[name] = max(cost["peak"]["bytes"] for cost in found.values())
+        if "body" in inner:
+            calls.kept[name] = _kept(inner["body"], count)
+            held = graph.graph.setdefault("held", {})
+            held.update({(name, index): shape for index, shape in _pushed_shapes(inner["body"]).items()})
+        _merge_unknown(calls, name, found)
+        _check_results(calls, (name, outputs[name]), inner)
+    return calls
+
+
+def _input_shapes(graph: "networkx.MultiDiGraph", name: Any, outputs: Mapping[Any, Any]) -> list[tuple | None]:
+    edges = [(e["input"], a, e["output"]) for a, _, e in graph.in_edges(name, data=True) if e["kind"] == "data"]
+    rows = [outputs[a][k][1] if k < len(outputs[a]) else None for _, a, k in sorted(edges, key=lambda row: row[0])]
+    return [None if shape is None else tuple(shape) for shape in rows]
+
+
+def _turns(graph: "networkx.MultiDiGraph", name: Any, turns: Mapping[str, int], calls: Calls) -> int:
+    """A loop that is the gradient of another has as many turns as that one."""
+    node = graph.nodes[name]
+    if node["type"] not in _LOOPS:
+        return 1
+    told = turns.get(name, turns.get(node["pair"] or ""))
+    if told is None:
+        calls.unknown["loops"].append(str(name))
+    return 1 if told is None else told
+
+
+def _kept(body: "networkx.MultiDiGraph", count: int) -> dict[int, int]:
+    """Bytes of the lists that a loop's body pushes to, by the output of the loop."""
+    return {index: count * body.nodes[source]["bytes"] for index, source in _pushed(body).items()}
+
+
+def _pushed_shapes(body: "networkx.MultiDiGraph") -> dict[int, tuple | None]:
+    shapes = {}
+    for index, source in _pushed(body).items():
+        specs = body.graph["shapes"].get(source)
+        shapes[index] = specs[0] if specs else None
+    return shapes
+
+
+def _pushed(body: "networkx.MultiDiGraph") -> dict[int, Any]:
+    """Output of the loop to the op whose only output its body pushes to that list."""
+    found = {}
+    for index, result in enumerate(body.graph["outputs"]):
+        op = result.partition(":")[0]
+        if op in body and body.nodes[op]["type"] in _PUSHES:
+            values = [(a, e["output"]) for a, _, e in body.in_edges(op, data=True) if e["input"] == 1]
+            if values and len(body.nodes[values[0][0]]["outputs"]) == 1:
+                found[index] = values[0][0]
+    return found
+
+
+def _merge_unknown(calls: Calls, name: Any, found: Mapping[str, dict[str, Any]]) -> None:
+    for key, cost in found.items():
+        for kind, count in cost["unknown"]["types"].items():
+            calls.unknown["types"][kind] = calls.unknown["types"].get(kind, 0) + count
+        for what in ("ops", "loops"):
+            calls.unknown[what] += [f"{name}.{key}.{inner}" for inner in cost["unknown"][what]]
+
+
+def _check_results(calls: Calls, op: tuple[Any, Any], inner: Mapping[str, Any]) -> None:
+    """The shapes that were assumed of the results must be those that the bodies give, or the op is listed."""
+    name, specs = op
+    body = inner.get("body") or inner.get("f") or inner.get("then_branch")
+    if body is None:
+        return
+    for (_, shape), got in zip(specs, body.graph["results"]):
+        if got is None or shape is None:
+            continue
+        if len(got) != len(shape) or any(None not in (a, b) and a != b for a, b in zip(got, shape)):
+            calls.unknown["ops"].append(str(name))
+            return
