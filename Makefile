@@ -36,7 +36,7 @@ test-oldest: $(OLDEST)/.installed ## run the tests marked core on TensorFlow 2.1
 	$(OLDEST)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
 
 fuzz: setup ## read 10,000 damaged graph files, differentiate 10,000 random graphs
-	SYMGRAD_FUZZ=10000 $(VENV)/bin/python -m pytest tests/graph/test_malformed.py tests/tangents/test_random_graphs.py
+	SYMGRAD_FUZZ=10000 $(VENV)/bin/python -m pytest tests/model/test_malformed.py tests/tangents/test_random_graphs.py
 
 lint: setup ## check style (ruff; biome for JavaScript), types (mypy) and layers (import-linter)
 	$(VENV)/bin/python -m ruff check .
