@@ -96,7 +96,7 @@ def demo():
 DRAWN = {
     "mlp": (mlp, {"title": "Two dense layers and a step of gradient descent"}),
     "conv_net": (conv_net, {"title": "A convolutional net"}),
-    "conv_net_path": (conv_net, {"title": "", "along": ("images", "loss"), "fold": 0}),
+    "conv_net_path": (conv_net, {"title": "", "ys": "loss", "xs": "images", "fold": 0}),
     "rnn": (rnn, {"title": "A recurrent net: a V1 loop, and the loop that runs it backwards"}),
     "resnet50": (resnet50, {"title": "ResNet50 of tf_keras"}),
     "adam": (adam, {"title": "One step of Adam", "fold": 1}),

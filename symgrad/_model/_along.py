@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     import networkx
 
 
-def along(graph: "networkx.MultiDiGraph", xs: Any, ys: Any) -> "networkx.MultiDiGraph":
+def along(graph: "networkx.MultiDiGraph", *, ys: Any, xs: Any) -> "networkx.MultiDiGraph":
     """The ops on data paths from xs to ys, and those through which the gradient of ys flows back to xs.
 
     Args:
       graph: a graph from `build`.
-      xs, ys: names of ops, ops or tensors, one or a list.
+      ys, xs: names of ops, ops or tensors, one or a list.
 
     Returns:
       A copy with just these ops and the edges among them; empty where there is no path.
@@ -29,6 +29,15 @@ def along(graph: "networkx.MultiDiGraph", xs: Any, ys: Any) -> "networkx.MultiDi
     first = entry | {after for name in entry for after in graph.successors(name) if after in forward}
     ends = {name for name in inside if _root(graph, name) in first and not graph.nodes[name].get("dead")}
     return part(graph, forward | _leading_to(graph, ends, inside))
+
+
+def narrowed(graph: "networkx.MultiDiGraph", ys: Any, xs: Any) -> "networkx.MultiDiGraph":
+    """The graph along the way from xs to ys; all of it where neither is given."""
+    if ys is None and xs is None:
+        return graph
+    if ys is None or xs is None:
+        raise ValueError(f"ys={ys!r}, xs={xs!r}; wanted both, for the way from xs to ys, or none, for the whole graph")
+    return along(graph, ys=ys, xs=xs)
 
 
 def _root(graph: "networkx.MultiDiGraph", name: str) -> str | None:

@@ -1,10 +1,13 @@
 """`lint`: what is probably not meant in a graph and its gradients."""
 
+import enum
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._collector import collector_paused
+from .._finding import Finding
 from ._attributes import all_nodes
 from ._functions import functions
 from ._overrides import noted_overrides
@@ -18,7 +21,17 @@ if TYPE_CHECKING:
 _COPIES = 5
 _FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "complex64", "complex128"})
 
-Finding = dict[str, Any]
+
+class Lint(enum.Enum):
+    """What a lint found."""
+
+    OVERRIDE_UNMATCHED = "a key of gradient_override_map that matches no op"
+    OVERRIDE = "the gradient is overridden"
+    NO_GRADIENT = "trainable, and receives no gradient"
+    UNUSED_GRADIENT = "gradients that nothing consumes"
+    DUPLICATE_GRADIENTS = "the same gradients, built more than once"
+    GROWING = "a graph that is built anew with each call"
+    UNREAD_FUNCTION = "a function that cannot be read"
 
 
 def lint(graph: "networkx.MultiDiGraph") -> list[Finding]:
@@ -28,21 +41,21 @@ def lint(graph: "networkx.MultiDiGraph") -> list[Finding]:
       graph: a graph from `build`.
 
     Returns:
-      A list of dicts of plain values, empty where nothing is found. Each has `kind`, `message`, a sentence that says
-      what is there and what to do, `ops`, the names it is about, and `within`: the ops and attributes that lead to the
-      function they are in, as in `walk`, empty for the graph itself. The kinds:
+      A list of `symgrad.diagnose.Finding`, empty where nothing is found. `cause` is one of `symgrad.graph.Lint`, `ops`
+      are the names it is about, `str()` is the sentence that says what is there and what to do, and `within` names the
+      ops and attributes that lead to the function they are in, as in `walk`, empty for the graph itself. The causes:
 
-      * `"override-unmatched"`: a key of a `gradient_override_map` that matches no op. TensorFlow says nothing about a
+      * `OVERRIDE_UNMATCHED`: a key of a `gradient_override_map` that matches no op. TensorFlow says nothing about a
         key of the wrong case, and uses the usual gradient. Only known of live graphs, of maps that are in force now or
         were while `watch_overrides` looked on.
-      * `"override"`: ops whose gradient is overridden, and whether their gradient function is registered here.
-      * `"no-gradient"`: trainable variables that the result depends on and that receive no gradient, though others do.
+      * `OVERRIDE`: ops whose gradient is overridden, and whether their gradient function is registered here.
+      * `NO_GRADIENT`: trainable variables that the result depends on and that receive no gradient, though others do.
         The collection of trainable variables decides where a live graph has one.
-      * `"unused-gradient"`: gradients that were computed and that nothing consumes.
-      * `"duplicate-gradients"`: the same gradients of the same ys and xs, built twice.
-      * `"growing"`: the same computation five times or more, numbered in series: a graph that is built anew with each
+      * `UNUSED_GRADIENT`: gradients that were computed and that nothing consumes.
+      * `DUPLICATE_GRADIENTS`: the same gradients of the same ys and xs, built twice.
+      * `GROWING`: the same computation five times or more, numbered in series: a graph that is built anew with each
         call, as by ops that are made within a training loop.
-      * `"unread-function"`: an op calls a function that cannot be read, and that nothing is said about.
+      * `UNREAD_FUNCTION`: an op calls a function that cannot be read, and that nothing is said about.
 
     Each function is looked at once, however many ops call it; variables, which belong to the graph, are not.
 
@@ -53,25 +66,25 @@ def lint(graph: "networkx.MultiDiGraph") -> list[Finding]:
       ...     x = tf.placeholder(tf.float32, [3], name="x")
       ...     y = tf.sin(x)
       ...     _ = tf.gradients(y, x), tf.gradients(y, x)
-      >>> [finding["kind"] for finding in symgrad.graph.lint(symgrad.graph.build(g))]
-      ['duplicate-gradients']
+      >>> [finding.cause.name for finding in symgrad.graph.lint(symgrad.graph.build(g))]
+      ['DUPLICATE_GRADIENTS']
     """
     with collector_paused():
         return [*(finding for rule in _RULES for finding in rule(graph)), *_in_functions(graph)]
 
 
-def _finding(kind: str, message: str, ops: list[str]) -> Finding:
-    return {"kind": kind, "message": message, "ops": ops, "within": []}
+def _finding(cause: Lint, detail: str, ops: Sequence[str], advice: str = "") -> Finding:
+    return Finding(ops[0], cause, detail=detail, ops=tuple(ops), advice=advice)
 
 
 def _in_functions(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
     for way, body in functions(graph):
         if isinstance(body, Exception):
-            yield {**_finding("unread-function", f"{way[-1]!r}: {body}", [way[-1]]), "within": list(way[:-1])}
+            yield replace(_finding(Lint.UNREAD_FUNCTION, str(body), [way[-1]]), within=way[:-1])
             continue
         for rule in _RULES_OF_FUNCTIONS:
             for found in rule(body):
-                yield {**found, "message": f"in {' > '.join(way)}: {found['message']}", "within": list(way)}
+                yield replace(found, within=way)
 
 
 def _overrides(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
@@ -98,7 +111,7 @@ def _overrides(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
             registered = ""
         except LookupError:
             registered = ", which is not registered in this process: register it before the gradients are built"
-        yield _finding("override", f"the gradient of {len(ops)} {kind} ops is {replacement!r}{registered}", ops)
+        yield _finding(Lint.OVERRIDE, f"that of {len(ops)} {kind} ops is {replacement!r}{registered}", ops)
 
 
 def _unmatched(graph: "networkx.MultiDiGraph", key: str, replacement: str) -> Finding:
@@ -111,9 +124,7 @@ def _unmatched(graph: "networkx.MultiDiGraph", key: str, replacement: str) -> Fi
         hint = f"; {key} ops in functions do not see the maps of the graph around: enter it within the function"
     if not hint:
         hint = "; ops get the override when they are made, so the map must be in force then"
-    return _finding(
-        "override-unmatched", f"gradient_override_map({{{key!r}: {replacement!r}}}) matches no op{hint}", []
-    )
+    return Finding(key, Lint.OVERRIDE_UNMATCHED, detail=f"{replacement!r} is no op's gradient{hint}")
 
 
 def _has_type(graph: Any, kind: str) -> bool:
@@ -140,10 +151,10 @@ def _no_gradient(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
             without.append(name)
     if without:
         yield _finding(
-            "no-gradient",
-            f"{len(without)} trainable variables receive no gradient; symgrad.diagnose.why_none names the op that cuts "
-            "the path, and trainable=False says that it is meant",
+            Lint.NO_GRADIENT,
+            f"{len(without)} trainable variables",
             without,
+            "symgrad.diagnose.why_none names the op that cuts the path; trainable=False says that it is meant",
         )
 
 
@@ -199,10 +210,10 @@ def _unused(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
     if dead:
         of = sorted({graph.nodes[name]["pair"] for name in dead} - {None})
         yield _finding(
-            "unused-gradient",
-            f"{len(dead)} gradients are consumed by nothing, of {', '.join(of[:4])}{', ...' if len(of) > 4 else ''}; "
-            "leave their xs out, or put tf.stop_gradient in front of what needs none",
+            Lint.UNUSED_GRADIENT,
+            f"{len(dead)} of {', '.join(of[:4])}{', ...' if len(of) > 4 else ''}",
             dead,
+            "Leave their xs out, or put tf.stop_gradient in front of what needs none",
         )
 
 
@@ -225,9 +236,10 @@ def _duplicates(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
         if len(names) > 1:
             shown = ", ".join(repr(name) for name in names[:4]) + (", ..." if len(names) > 4 else "")
             yield _finding(
-                "duplicate-gradients",
-                f"{shown} hold the same {len(shared)} gradient ops; build them once and use them as often as you like",
+                Lint.DUPLICATE_GRADIENTS,
+                f"{shown} hold the same {len(shared)} gradient ops",
                 [name for call in names[1:] for name in members[call]],
+                "Build them once and use them as often as you like",
             )
 
 
@@ -255,10 +267,10 @@ def _growing(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
         if any(target in inside for name in names for target in graph.succ[name]):
             continue  # what comes of it is in a series too, and says the same
         yield _finding(
-            "growing",
-            f"{len(names)} copies of {base!r}, the same op on the same inputs; a graph that is built anew with each "
-            "call grows and becomes slow: build it once, before the loop, and tf.Graph.finalize it",
+            Lint.GROWING,
+            f"{len(names)} copies of {base!r}, the same op on the same inputs",
             names,
+            "A graph that grows becomes slow: build it once, before the loop, and tf.Graph.finalize it",
         )
 
 

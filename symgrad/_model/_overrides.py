@@ -23,8 +23,8 @@ def watch_overrides(graph: Any) -> Iterator[None]:
       >>> with tf.Graph().as_default() as g, symgrad.graph.watch_overrides(g):
       ...     with g.gradient_override_map({"relu": "GuidedRelu"}):
       ...         _ = tf.nn.relu(tf.zeros([2]))
-      >>> print(symgrad.graph.lint(symgrad.graph.build(g))[0]["message"])
-      gradient_override_map({'relu': 'GuidedRelu'}) matches no op; did you mean 'Relu'?
+      >>> print(symgrad.graph.lint(symgrad.graph.build(g))[0])
+      relu: a key of gradient_override_map that matches no op: 'GuidedRelu' is no op's gradient; did you mean 'Relu'?
     """
     usual = graph.gradient_override_map
     noted = _noted.setdefault(graph, {})

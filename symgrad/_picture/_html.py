@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._collector import collector_paused
-from .._model._along import along as way
+from .._model._along import narrowed
 from ._layout import plan
 from ._opened_calls import with_functions
 from ._page_data import as_script_data, pack
@@ -33,7 +33,8 @@ def to_html(
     color: str = "role",
     details: bool = True,
     functions: bool = True,
-    along: tuple[Any, Any] | None = None,
+    ys: Any = None,
+    xs: Any = None,
     title: str | None = None,
 ) -> str:
     """Draw a graph as one HTML file that opens and closes scopes, searches, and shows paths and pairs.
@@ -53,15 +54,15 @@ def to_html(
         that is smaller and says nothing of where it was made.
       functions: let an op that calls functions (a While, an If, a PartitionedCall) be a box with their bodies in it,
         closed at first.
-      along: a pair (xs, ys) of names, ops or tensors, or lists of them: draw only the ops on the way from xs to ys, and
-        those through which the gradient of ys comes back to xs. None draws everything.
+      ys, xs: names, ops or tensors, or lists of them, both or none: draw only the ops on the way from xs to ys, and
+        those through which the gradient of ys comes back to xs, as `symgrad.graph.along` finds them.
       title: heading; None for a count of the ops.
 
     Returns:
       The HTML, the same text for the same graph.
 
     Raises:
-      ValueError: no node has the attribute that `color` names.
+      ValueError: only one of ys and xs is given; no node has the attribute that `color` names.
 
     Example:
       >>> import symgrad
@@ -72,8 +73,7 @@ def to_html(
       >>> symgrad.graph.to_html(symgrad.graph.build(g))[:15]
       '<!doctype html>'
     """
-    if along is not None:
-        graph = way(graph, *along)
+    graph = narrowed(graph, ys, xs)
     own = graph
     with collector_paused():
         if functions:

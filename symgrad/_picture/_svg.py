@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._model._along import along as way
+from .._model._along import narrowed
 from ._colours import PAINT, Tint, Tints, by_number, by_role, ramp
 from ._coordinates import FONT, HEADER, WIDEST_LABEL, Box, Placed, place
 from ._layout import Plan, plan
@@ -31,7 +31,8 @@ def to_svg(
     constants: bool = False,
     series: bool = True,
     functions: bool = True,
-    along: tuple[Any, Any] | None = None,
+    ys: Any = None,
+    xs: Any = None,
     color: str = "role",
     title: str | None = None,
 ) -> str:
@@ -44,8 +45,8 @@ def to_svg(
       constants: draw constants, initialisers and zeros that nothing reads too.
       series: fold five or more siblings of like names, such as `conv2d_1 ... conv2d_47`.
       functions: let an op that calls functions (a While, an If, a PartitionedCall) be a box with their bodies in it.
-      along: a pair (xs, ys) of names, ops or tensors, or lists of them: draw only the ops on the way from xs to ys, and
-        those through which the gradient of ys comes back to xs. None draws everything.
+      ys, xs: names, ops or tensors, or lists of them, both or none: draw only the ops on the way from xs to ys, and
+        those through which the gradient of ys comes back to xs, as `symgrad.graph.along` finds them.
       color: what colours mean: `"role"`, or a node attribute that is a number, such as the `"flops"` and `"bytes"` that
         `cost` leaves on the nodes.
       title: heading, "" for none; None for a count of the ops.
@@ -54,7 +55,7 @@ def to_svg(
       The SVG, the same text for the same graph. Hovering over a box tells op type, shapes and full name.
 
     Raises:
-      ValueError: no node has the number that `color` names.
+      ValueError: only one of ys and xs is given; no node has the number that `color` names.
 
     Example:
       >>> import symgrad
@@ -65,8 +66,7 @@ def to_svg(
       >>> symgrad.graph.to_svg(symgrad.graph.build(g))[:4]
       '<svg'
     """
-    if along is not None:
-        graph = way(graph, *along)
+    graph = narrowed(graph, ys, xs)
     own = graph
     if functions:
         graph = with_functions(graph)

@@ -29,7 +29,7 @@ def inspect(
 
     nodes = graph.build(model, tags=tags)
     if lint:
-        found = {"file": str(model), "findings": graph.lint(nodes)}
+        found = {"file": str(model), "findings": [finding.to_dict() for finding in graph.lint(nodes)]}
     elif cost:
         found = {"file": str(model), **graph.cost(nodes, sizes=read_sizes(size or []), fetches=fetch)}
     else:
@@ -60,7 +60,7 @@ def read_sizes(options: list[str]) -> dict[str, Any]:
 def _print_lint(found: dict[str, Any]) -> None:
     console = console_for_tables()
     for finding in found["findings"]:
-        console.print(plain(f"{finding['kind']}: {finding['message']}"), soft_wrap=True)
+        console.print(plain(finding["message"]), soft_wrap=True)
         table(console, "", ("op",), [(name,) for name in finding["ops"]])
     if not found["findings"]:
         console.print("nothing found")

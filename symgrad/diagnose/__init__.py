@@ -1,7 +1,7 @@
 """Why a gradient is None, where a NaN is born, and what of TensorFlow 1 works here."""
 
+from .._finding import Finding
 from ._environment import REPLACEMENTS, Check, check_environment
-from ._finding import Finding
 from ._nan import nan_origin
 from ._nan_causes import Birth
 from ._why import why_none

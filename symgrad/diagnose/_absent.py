@@ -7,8 +7,8 @@ from itertools import chain
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _walk, _where, rules
+from .._finding import Finding
 from ..rules import Cut
-from ._finding import Finding
 from ._flow import Flow
 from ._subject import Subject
 

@@ -6,8 +6,8 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _where
+from .._finding import Finding
 from ..errors import DtypeError, GraphMismatchError
-from ._finding import Finding
 from ._locate import Locator
 from ._nan_causes import GIVEN_ADVICE, Birth, advice
 from ._private_run import PrivateRun

@@ -7,10 +7,10 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _where
 from .._collector import collector_paused
+from .._finding import Finding
 from ..errors import GraphMismatchError
 from ..rules import Cut
 from ._absent import absent
-from ._finding import Finding
 from ._flow import Flow
 from ._subject import Subject, seen_from, subjects
 

@@ -6,7 +6,7 @@ from .._model._build import build
 from .._model._diff import diff
 from .._model._fold import fold
 from .._model._functions import bodies, walk
-from .._model._lint import lint
+from .._model._lint import Lint, lint
 from .._model._overrides import watch_overrides
 from .._model._query import between
 from .._model._summary import summary
@@ -22,6 +22,7 @@ from .._weigh._measured import from_run_metadata
 from ._gradient_graph import gradient_graph
 
 __all__ = [
+    "Lint",
     "along",
     "attributes",
     "between",

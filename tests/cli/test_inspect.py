@@ -74,10 +74,10 @@ def test_inspect_lint(tmp_path, capsys):
             tf.gradients(y, graph.get_tensor_by_name("x:0"))
         (tmp_path / "twice.pb").write_bytes(graph.as_graph_def().SerializeToString())
     _, out, _ = run(["inspect", tmp_path / "twice.pb", "--lint", "--json"], capsys)
-    assert [finding["kind"] for finding in json.loads(out)["findings"]] == ["duplicate-gradients"]
+    assert [finding["cause"] for finding in json.loads(out)["findings"]] == ["duplicate_gradients"]
     code, out, err = run(["inspect", tmp_path / "twice.pb", "--lint"], capsys)
     assert (code, err) == (0, "")
-    assert "duplicate-gradients: 'gradients', 'gradients_1' hold the same" in out
+    assert "built more than once: 'gradients', 'gradients_1' hold the same" in out
     assert "gradients_1/Sin_grad/mul" in out
     _, out, _ = run(["inspect", tmp_path / "clean.pb", "--lint"], capsys)
     assert out == "nothing found\n"

@@ -7,13 +7,14 @@ import pytest
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 
-from symgrad.graph import build, lint, watch_overrides
+from symgrad.graph import Lint, build, lint, watch_overrides
 
 
 def found(graph, kind):
     findings = lint(build(graph))
-    assert json.loads(json.dumps(findings)) == findings
-    return [finding for finding in findings if finding["kind"] == kind]
+    for finding in findings:
+        assert json.loads(json.dumps(finding.to_dict()))["ops"] == list(finding.ops)
+    return [finding for finding in findings if finding.cause is kind]
 
 
 def layer(x, name, **options):
@@ -32,7 +33,7 @@ def clean():
 
 
 def test_nothing_is_found_where_nothing_is(clean):
-    assert [f for f in lint(build(clean)) if f["kind"] != "unused-gradient"] == []
+    assert [f for f in lint(build(clean)) if f.cause is not Lint.UNUSED_GRADIENT] == []
 
 
 @pytest.mark.parametrize(("key", "hint"), [("tanh", "did you mean 'Tanh'?"), ("Relu", "must be in force then")])
@@ -40,23 +41,23 @@ def test_override_key_that_matches_no_op(key, hint):
     graph = tf.Graph()
     with watch_overrides(graph), graph.as_default(), graph.gradient_override_map({key: "Mine", "MatMul": "Other"}):
         layer(tf.ones([2, 3]), "a")
-    (finding,) = found(graph, "override-unmatched")
-    assert key in finding["message"]
-    assert hint in finding["message"]
+    (finding,) = found(graph, Lint.OVERRIDE_UNMATCHED)
+    assert key in str(finding)
+    assert hint in str(finding)
 
 
 def test_override_map_in_force_is_looked_at_without_watching():
     with tf.Graph().as_default() as graph:
         tf.sin(tf.ones([2]))
         with graph.gradient_override_map({"sin": "Mine"}):
-            assert "did you mean 'Sin'?" in found(graph, "override-unmatched")[0]["message"]
-        assert found(graph, "override-unmatched") == []
+            assert "did you mean 'Sin'?" in str(found(graph, Lint.OVERRIDE_UNMATCHED)[0])
+        assert found(graph, Lint.OVERRIDE_UNMATCHED) == []
 
 
 def test_override_map_that_matches():
     with tf.Graph().as_default() as graph, watch_overrides(graph), graph.gradient_override_map({"Tanh": "Mine"}):
         layer(tf.ones([2, 3]), "a")
-    assert found(graph, "override-unmatched") == []
+    assert found(graph, Lint.OVERRIDE_UNMATCHED) == []
     assert graph.gradient_override_map.__func__ is tf.Graph.gradient_override_map
 
 
@@ -66,12 +67,12 @@ def test_overridden_ops(clean, tmp_path):
         layer(tf.ones([2, 3]), "a")
     (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
     for source in (graph, tmp_path / "model.pb"):
-        registered, not_registered = found(source, "override")
-        assert registered["ops"] == ["a/MatMul"]
-        assert "not registered" not in registered["message"]
-        assert not_registered["ops"] == ["a/h"]
-        assert "not registered" in not_registered["message"]
-    assert found(clean, "override") == []
+        registered, not_registered = found(source, Lint.OVERRIDE)
+        assert list(registered.ops) == ["a/MatMul"]
+        assert "not registered" not in str(registered)
+        assert list(not_registered.ops) == ["a/h"]
+        assert "not registered" in str(not_registered)
+    assert found(clean, Lint.OVERRIDE) == []
 
 
 @pytest.mark.parametrize("resource", [True, False])
@@ -89,8 +90,8 @@ def test_variable_without_a_gradient(resource, trained):
             tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
         else:
             tf.gradients(loss, [v])
-    (finding,) = found(graph, "no-gradient")
-    assert finding["ops"] == ["w"]
+    (finding,) = found(graph, Lint.NO_GRADIENT)
+    assert list(finding.ops) == ["w"]
 
 
 def test_variables_that_all_have_one(clean, tmp_path):
@@ -103,7 +104,7 @@ def test_variables_that_all_have_one(clean, tmp_path):
         tf.train.AdamOptimizer().minimize(tf.reduce_sum(y), global_step=tf.train.get_or_create_global_step())
     (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
     for source in (clean, graph, tmp_path / "model.pb"):
-        assert found(source, "no-gradient") == []
+        assert found(source, Lint.NO_GRADIENT) == []
 
 
 def test_variable_without_a_gradient_in_a_file(tmp_path):
@@ -111,7 +112,7 @@ def test_variable_without_a_gradient_in_a_file(tmp_path):
         h = layer(tf.ones([2, 3]), "frozen")
         tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(layer(tf.stop_gradient(h), "head")))
     (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    assert found(tmp_path / "model.pb", "no-gradient")[0]["ops"] == ["frozen/w"]
+    assert found(tmp_path / "model.pb", Lint.NO_GRADIENT)[0].ops == ("frozen/w",)
 
 
 def test_gradients_that_nobody_consumes():
@@ -119,16 +120,16 @@ def test_gradients_that_nobody_consumes():
         x, w = tf.placeholder(tf.float32, [2, 3], name="x"), tf.get_variable("w", [2, 3], use_resource=False)
         of_w, _ = tf.gradients(tf.reduce_sum(tf.multiply(x, w, name="product")), [w, x])
         tf.assign_sub(w, of_w)
-    (finding,) = found(graph, "unused-gradient")
-    assert "product" in finding["message"]
-    assert all(name.startswith("gradients/product_grad/") for name in finding["ops"])
+    (finding,) = found(graph, Lint.UNUSED_GRADIENT)
+    assert "product" in str(finding)
+    assert all(name.startswith("gradients/product_grad/") for name in finding.ops)
 
 
 def test_gradients_that_are_all_consumed():
     with tf.Graph().as_default() as graph:
         w = tf.get_variable("w", [2, 3], use_resource=False)
         tf.assign_sub(w, tf.gradients(tf.reduce_sum(tf.sin(w)), w)[0])
-    assert found(graph, "unused-gradient") == []
+    assert found(graph, Lint.UNUSED_GRADIENT) == []
 
 
 def test_the_same_gradients_twice():
@@ -137,9 +138,9 @@ def test_the_same_gradients_twice():
         w = tf.trainable_variables()[0]
         for _ in range(2):
             tf.gradients(y, w)
-    (finding,) = found(graph, "duplicate-gradients")
-    assert "'gradients', 'gradients_1'" in finding["message"]
-    assert all(name.startswith("gradients_1/") for name in finding["ops"])
+    (finding,) = found(graph, Lint.DUPLICATE_GRADIENTS)
+    assert "'gradients', 'gradients_1'" in str(finding)
+    assert all(name.startswith("gradients_1/") for name in finding.ops)
 
 
 def test_gradients_of_other_ys_xs_or_vectors():
@@ -151,7 +152,7 @@ def test_gradients_of_other_ys_xs_or_vectors():
         tf.gradients(y, b)
         tf.gradients(z, a)
         tf.gradients(y, a, grad_ys=tf.constant(2.0))
-    assert found(graph, "duplicate-gradients") == []
+    assert found(graph, Lint.DUPLICATE_GRADIENTS) == []
 
 
 def test_a_graph_that_grows():
@@ -161,9 +162,9 @@ def test_a_graph_that_grows():
         for step in range(6):  # a training loop that builds what it runs
             tf.reduce_mean(tf.square(x * w), name="accuracy")
             tf.assign(w, np.full(3, step, np.float32))
-    findings = found(graph, "growing")
-    assert [len(finding["ops"]) for finding in findings] == [6, 6]
-    assert {finding["ops"][-1] for finding in findings} == {"accuracy_5", "Assign_5"}
+    findings = found(graph, Lint.GROWING)
+    assert [len(finding.ops) for finding in findings] == [6, 6]
+    assert {finding.ops[-1] for finding in findings} == {"accuracy_5", "Assign_5"}
 
 
 def test_many_layers_and_many_uses_are_no_growth():
@@ -173,7 +174,7 @@ def test_many_layers_and_many_uses_are_no_growth():
             h = tf.nn.dropout(layer(h, f"layer_{i}"), rate=0.5)
         heads = [layer(x, f"head_{i}") for i in range(8)]
         tf.train.AdamOptimizer().minimize(tf.reduce_sum(h) + sum(tf.reduce_sum(head) for head in heads))
-    assert found(graph, "growing") == []
+    assert found(graph, Lint.GROWING) == []
 
 
 def within_a_function(body, *, calls=1):
@@ -196,11 +197,11 @@ def test_what_is_in_functions_is_found_once():
         return tf.gradients(y, x)[0] + tf.gradients(y, x)[0] + z
 
     findings = lint(build(within_a_function(body, calls=2)))
-    assert [finding["kind"] for finding in findings] == ["override", "duplicate-gradients", "growing"]
+    assert [finding.cause for finding in findings] == [Lint.OVERRIDE, Lint.DUPLICATE_GRADIENTS, Lint.GROWING]
     for finding in findings:
-        assert finding["within"][1::2] == ["f", "f"]
-        assert finding["message"].startswith(f"in {' > '.join(finding['within'])}: ")
-    assert findings[0]["ops"] == ["y"]
+        assert finding.within[1::2] == ("f", "f")
+        assert f" in 'f' in {finding.within[-2]!r}" in str(finding)
+    assert list(findings[0].ops) == ["y"]
 
 
 def test_nothing_in_functions():
@@ -211,8 +212,8 @@ def test_override_key_that_does_not_reach_into_functions():
     graph = tf.Graph()
     with watch_overrides(graph), graph.as_default(), graph.gradient_override_map({"Tanh": "Mine"}):
         tf2.function(tf.tanh)(tf.ones([2]))
-    (finding,) = found(graph, "override-unmatched")
-    assert "enter it within the function" in finding["message"]
+    (finding,) = found(graph, Lint.OVERRIDE_UNMATCHED)
+    assert "enter it within the function" in str(finding)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -229,12 +230,12 @@ def test_only_branches_that_do_the_same_are_copies(same):
     finally:
         if not was:
             tf.disable_control_flow_v2()
-    copies = [name for finding in found(graph, "growing") for name in finding["ops"]]
+    copies = [name for finding in found(graph, Lint.GROWING) for name in finding.ops]
     assert any(name.startswith("branch") for name in copies) == same
 
 
 def test_a_function_that_is_not_there():
     graph_def = within_a_function(tf.sin).as_graph_def()
     graph_def.library.Clear()
-    (finding,) = found(graph_def, "unread-function")
-    assert "has no function named" in finding["message"]
+    (finding,) = found(graph_def, Lint.UNREAD_FUNCTION)
+    assert "has no function named" in str(finding)

@@ -127,7 +127,7 @@ def test_parts_keep_the_order_of_the_graph():
             h = tf.tanh(h, name=f"h_{i}")
         found = gradient_graph(h, x)
     whole = build(graph)
-    parts = [build(graph, ys="h_8", xs="x"), between(whole, "x", "h_8"), along(whole, "x", "h_8"), found]
+    parts = [build(graph, ys="h_8", xs="x"), between(whole, "x", "h_8"), along(whole, ys="h_8", xs="x"), found]
     for part in parts:
         assert len(part) > 9
         assert list(part) == [name for name in whole if name in part]

@@ -113,7 +113,7 @@ def test_without_cairo_it_says_what_to_install(graph, tmp_path, monkeypatch, mis
 
 
 def test_pictures_of_the_way_alone(graph):
-    text = to_svg(graph, along=("x", "layer/y"), fold=9)
+    text = to_svg(graph, ys="layer/y", xs="x", fold=9)
     assert "layer/Tanh" in text
     assert "layer/w\n" not in text
     assert "after" not in text

@@ -1,4 +1,4 @@
-"""What a diagnosis says: one cause, the op, the path and the line of user code."""
+"""What a diagnosis or a lint says: one cause, the ops, the path and the line of user code."""
 
 import enum
 from collections.abc import Callable
@@ -12,8 +12,8 @@ class Finding:
     """One cause; `str()` is the sentence.
 
     Attributes:
-      x: the name of what was asked about: an x without a derivative, a fetch that is not finite.
-      cause: why; a member of `symgrad.rules.Cut` or of `symgrad.diagnose.Birth`.
+      x: the name of what it is about: an x without a derivative, a fetch that is not finite, the first op of a lint.
+      cause: why; a member of `symgrad.rules.Cut`, of `symgrad.diagnose.Birth` or of `symgrad.graph.Lint`.
       op: the name of the op, in the graph or function body that holds it; None if no op is to blame.
       op_type: its type.
       within: names of the loops, branches and calls around it, outermost first; empty for an op of the graph itself.
@@ -24,6 +24,7 @@ class Finding:
       turns: for each loop around the op, outermost first, its name and in which turn it was, from 0.
       indices: where the first offending elements of the op's output are.
       values: what is there.
+      ops: of a lint, the names of all ops that it is about.
       inputs: for each floating input the values at the same places, or its least and greatest if shapes differ.
     """
 
@@ -40,6 +41,7 @@ class Finding:
     indices: tuple[tuple[int, ...], ...] = ()
     values: tuple[Any, ...] = ()
     inputs: tuple[tuple[Any, ...], ...] = ()
+    ops: tuple[str, ...] = ()
     trail: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
 
     @cached_property
@@ -49,8 +51,10 @@ class Finding:
 
     def __str__(self) -> str:
         sentence = f"{self.x}: {self.cause.value}"
-        if self.op is not None:
-            inside = "".join(f" in {name!r}" for name in reversed(self.within))
+        inside = "".join(f" in {name!r}" for name in reversed(self.within))
+        if self.op is None:
+            sentence += inside
+        else:
             made = f", made at {self.where}" if self.where else ""
             sentence += f" ({self.op_type} {self.op!r}{inside}{made})"
         return ". ".join(part for part in (sentence + (f": {self.detail}" if self.detail else ""), self.advice) if part)
@@ -65,6 +69,7 @@ class Finding:
             "within": list(self.within),
             "where": self.where,
             "path": list(self.path),
+            "ops": list(self.ops),
             "forward": self.forward,
             "turns": [list(turn) for turn in self.turns],
             "indices": [list(index) for index in self.indices],
