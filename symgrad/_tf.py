@@ -46,7 +46,7 @@ from tensorflow.python.ops.cond_v2 import _build_cond as build_cond
 from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
 
 # The Python graph of a loop or branch, rebuilt from its FunctionDef as TensorFlow's gradient code does it itself.
-from tensorflow.python.ops.control_flow_util_v2 import get_func_graph as function_graph
+from tensorflow.python.ops.control_flow_util_v2 import get_func_graph
 
 # The vectoriser behind tf.vectorized_map, which cannot be told to refuse what it does not convert.
 from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
@@ -123,6 +123,27 @@ def function_in(graph, name):
 def has_attribute(op, attribute):
     """True if `op` has this attribute; its name is looked for before all of them are parsed, at half the price."""
     return attribute.encode() in op._node_def and attribute in op.node_def.attr
+
+
+def function_graph(op, shapes, name):
+    """The Python graph of the function `name` that `op` runs on its last len(shapes) inputs, which have these shapes.
+
+    A FunctionDef does not say what lies behind the variables and lists that it is given. Without that TensorFlow takes
+    a variable for something that has no gradient where it is handed on to a loop or branch inside (while_v2 and cond_v2
+    ask `default_gradient.supports_default_grad`), and the gradient is zero without a word.
+    """
+    graph = get_func_graph(op, shapes, name)
+    for given, inner in zip(list(op.inputs)[len(op.inputs) - len(shapes) :], graph.inputs):
+        copy_handle_data(given, inner)
+    for inner in graph.get_operations():
+        if inner.type in _HANDING_ON:
+            for given, result in zip(inner.inputs, inner.outputs):
+                copy_handle_data(given, result)
+    return graph
+
+
+# Ops whose results are, one by one, the variables and lists that went in.
+_HANDING_ON = frozenset({"Identity", "IdentityN", "StatelessWhile", "TensorListPushBack", "TensorListSetItem", "While"})
 
 
 def traced_graph(graph, name):

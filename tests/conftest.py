@@ -14,6 +14,11 @@ import pytest
 import tensorflow.compat.v1 as tf
 from sessions import AS_BUILT
 
+# Most TF1 code begins with this line: V1 shapes, V1 control flow, reference variables. It holds for the whole process.
+WORLD = os.environ.get("SYMGRAD_WORLD", "v2")
+if WORLD == "v1":
+    tf.disable_v2_behavior()
+
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=30, database=None)
 hypothesis.settings.load_profile("ci")
 
@@ -79,4 +84,5 @@ def network(session, rng):
 
 def pytest_terminal_summary(terminalreporter):
     versions = [f"{name} {importlib.metadata.version(name)}" for name in ("tensorflow", "numpy", "networkx", "scipy")]
+    terminalreporter.write_line(f"behaviour of TensorFlow {WORLD}")
     terminalreporter.write_line(f"ran on Python {platform.python_version()}, {', '.join(versions)}")

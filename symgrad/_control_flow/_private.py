@@ -25,8 +25,23 @@ MUTATED = frozenset({*_BODIES, *_CASES, "PartitionedCall", "StatefulPartitionedC
 
 # Stateful ops that may run twice: they read, check, print, or hold what only this run sees.
 _REPEATABLE = frozenset({
-    "Assert", "EagerPyFunc", "Placeholder", "Print", "PrintV2", "PyFunc", "ReadVariableOp", "ResourceGather",
-    "ResourceGatherNd", "VarHandleOp", "VarIsInitializedOp", "VariableV2",
+    # they say what a variable, table, queue or checkpoint holds, or which one it is
+    "GetSessionTensor", "HashTable", "HashTableV2", "LoadAndRemapMatrix", "LookupTableExportV2", "LookupTableFindV2",
+    "LookupTableSizeV2", "MutableDenseHashTable", "MutableDenseHashTableV2", "MutableHashTable",
+    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "QueueIsClosedV2", "QueueSizeV2",
+    "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "Restore", "RestoreSlice", "RestoreV2", "VarHandleOp",
+    "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2",
+    # they check, print, wait, or tell something of the machine
+    "Assert", "CheckNumerics", "CheckNumericsV2", "DebugIdentityV2", "DebugIdentityV3", "DeviceIndex",
+    "IsTensorFloat32Enabled", "Print", "PrintV2", "SleepIdentityOp", "SleepOp", "StatelessRandomGetAlg",
+    # they make something of their own at each run
+    "DeepCopy", "Empty", "GuaranteeConst", "Stack", "StackCloseV2", "StackPopV2", "StackPushV2", "StackV2",
+    "TemporaryVariable", "TensorArray", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
+    "TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape", "TensorArrayReadV3",
+    "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV2", "TensorArrayV3",
+    "TensorArrayWriteV3",
+    # what is given to a function, or what a Python function says of it, which TensorFlow's own gradient runs again too
+    "EagerPyFunc", "Placeholder", "PyFunc",
 })  # fmt: skip
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from .._sizes import Count, stacked
 from . import _limits
-from ._linear_maps import Count, Space, stacked
+from ._linear_maps import Space
 
 Block = Callable[[tf.Tensor], list[tf.Tensor]]
 

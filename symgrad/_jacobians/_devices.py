@@ -6,12 +6,13 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, rules
+from .._sizes import Count
 from ..errors import ControlFlowError, DeviceError
 from ._bottleneck import waist
 from ._crossings import crosses_v1_loops
 from ._forward_copies import Copies, dependents, staying
 from ._grid import Grid, by_columns, by_rows, transposed
-from ._linear_maps import Count, LinearMap, Rows, Space
+from ._linear_maps import LinearMap, Rows, Space
 from ._mode import choose
 from ._sweep import sweep, sweep_from
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import tensorflow.compat.v1 as tf
 
 from .. import _walk, rules
+from .._sizes import known_along
 
 # From so many outputs on; the product of few unit vectors and the weights takes less time than to gather the rows.
 WIDE = 512
@@ -58,7 +59,7 @@ def _product(between: _walk.Between, y: tf.Tensor) -> tf.Operation | None:
 
 def _rows_of(weights: tf.Tensor, start: tf.Tensor, transposed: bool) -> Callable[[tf.Tensor], tf.Tensor]:
     batch, _ = start.shape.as_list()
-    wide = weights.shape[0 if transposed else 1]
+    wide = known_along(weights.shape, 0 if transposed else 1)
 
     def seeds(indices: tf.Tensor) -> tf.Tensor:
         columns = indices % wide

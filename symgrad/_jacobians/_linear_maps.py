@@ -3,11 +3,11 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, rules
+from .._sizes import Count, stacked
 from .._tangents import push
 from ._crossings import (
     bytes_on_the_way,
@@ -19,9 +19,6 @@ from ._crossings import (
     takes_stacked_tangents,
 )
 from ._linear_end import linear_end
-
-# How many: a number if it is known.
-Count: TypeAlias = int | tf.Tensor
 
 
 @dataclass(frozen=True)
@@ -61,11 +58,6 @@ class Space:
         zeros = tf.zeros(static if static.is_fully_defined() else shape, self.dtype)
         zeros.set_shape(static)
         return zeros
-
-
-def stacked(count: Count, static: tf.TensorShape) -> tf.TensorShape:
-    """The static shape of `count` vectors of the static shape `static`."""
-    return tf.TensorShape([count if isinstance(count, int) else None]).concatenate(static)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import tensorflow.compat.v1 as tf
 
+from .._sizes import Count, known_sizes
 from ..errors import ShapeError
 from . import _limits
 from ._blocks import Plan, looped
-from ._linear_maps import Count, LinearMap, Space
+from ._linear_maps import LinearMap, Space
 from ._through_frames import sweep_in_frames
 from ._vectorise import Trial, single, trial, vectorised
 
@@ -88,6 +89,6 @@ def _affordable(linear: LinearMap, outcome: Trial) -> Count:
 
 def _unknown(space: Space) -> tf.Tensor:
     known = 1
-    for d in space.static if space.static.rank is not None else ():
+    for d in known_sizes(space.static):
         known *= d or 1
     return tf.reduce_prod(tf.cast(space.shape, tf.int64)) // known

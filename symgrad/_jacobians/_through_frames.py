@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 import tensorflow.compat.v1 as tf
 
 from .._pfor import reason, strict_pfor
+from .._sizes import Count, size_along
 from ..errors import ControlFlowError, SymgradError
 from . import _limits
 from ._block_copies import Template
 from ._blocks import Plan, looped
-from ._linear_maps import Count, LinearMap
+from ._linear_maps import LinearMap
 
 # Vectors that are built one by one; TensorFlow adds hundreds of ops for each, and the vectoriser more.
 _FEW = 8
@@ -105,7 +106,7 @@ def _single(linear: LinearMap, seeds: tf.Tensor) -> Results:
 
 
 def _vectorised(linear: LinearMap, seeds: tf.Tensor) -> Results:
-    count = seeds.shape[0] if seeds.shape[0] is not None else tf.shape(seeds)[0]
+    count = size_along(seeds)
     if linear.together is not None:
         return linear.together(seeds, count)
     present: list[bool] = []

@@ -7,9 +7,10 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tf
 from .._pfor import reason, strict_pfor
+from .._sizes import size_along, stacked
 from ..errors import SymgradError
 from ._footprint import alive_between
-from ._linear_maps import LinearMap, stacked
+from ._linear_maps import LinearMap
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,13 @@ def _refusal(one, traced) -> str:
 def vectorised(linear: LinearMap, indices: tf.Tensor, present: Sequence[bool]) -> list[tf.Tensor]:
     """The results that are present, for the basis vectors with these indices, stacked."""
     seeds = linear.seeds(indices)
-    count = indices.shape[0] if indices.shape[0] is not None else tf.size(indices)
+    count = size_along(indices)
     if linear.together is None:
         blocks = strict_pfor(lambda j: _present(linear.apply(tf.gather(seeds, j))), count)
     else:
         blocks = _present(linear.together(seeds, count))
     for block, target in zip(blocks, _chosen(linear.targets, present)):
-        block.set_shape(stacked(indices.shape[0], target.static))
+        block.set_shape(stacked(count, target.static))
     return blocks
 
 

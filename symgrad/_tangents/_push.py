@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, _walk, rules
+from .. import _sizes, _tensors, _tf, _walk, rules
 from .._control_flow import CALLS, alias, can_inline, graft, inside, private, rebuild_for, refuse_side_effects
 from ..errors import MissingRuleError
 from . import _single_op, _stacked
@@ -124,7 +124,7 @@ class Push:
             return tangent.shape
         if self.count is None or _stacked.is_single(tangent):
             return tensor.shape
-        return _stacked.stacked(self.count, tensor.shape)
+        return _sizes.stacked(self.count, tensor.shape)
 
     def shaped(self, tangent: tf.Tensor, tensor: tf.Tensor) -> tf.Tensor:
         """`tangent` with the static shape that the tangent of `tensor` has."""

@@ -1,21 +1,13 @@
 """Many tangents through one op at once, stacked along a new first dimension."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
 from .._pfor import strict_pfor
+from .._sizes import Count, stacked
 from . import _single_op
-
-# How many tangents are stacked: a number if it is known.
-Count: TypeAlias = int | tf.Tensor
-
-
-def stacked(count: Count, static: tf.TensorShape) -> tf.TensorShape:
-    """The static shape of `count` tangents of the static shape `static`."""
-    return tf.TensorShape([count if isinstance(count, int) else None]).concatenate(static)
 
 
 def through(

@@ -94,7 +94,8 @@ def _build_classifier() -> None:
     layer = images
     for name, units, activation in (("hidden", HIDDEN, tf.tanh), ("scores", CLASSES, tf.identity)):
         with tf.variable_scope(name):
-            weights = tf.get_variable("weights", [layer.shape[1], units], tf.float64, tf.glorot_uniform_initializer())
+            shape = [layer.shape.as_list()[1], units]
+            weights = tf.get_variable("weights", shape, tf.float64, tf.glorot_uniform_initializer())
             bias = tf.get_variable("bias", [units], tf.float64, tf.zeros_initializer())
             layer = activation(layer @ weights + bias, name="output")
     loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=layer))
