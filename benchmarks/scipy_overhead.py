@@ -10,8 +10,8 @@ import time
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from symgrad._optimizing._evaluate import Evaluator
 from symgrad.optimizers import ScipyOptimizer
-from symgrad.optimizers._evaluate import Evaluator
 
 ROUNDS, REPEATS = 21, 50
 

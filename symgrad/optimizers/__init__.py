@@ -1,18 +1,18 @@
 """Optimizers in the style of TensorFlow 1, extended by declarations and one method."""
 
+from .._optimizing._chain import Gated, Transform
+from .._optimizing._declarations import hyperparameter, option, shared_slot, slot
+from .._optimizing._kernel import Kernel, Kernels
 from ._adam import Adam, Adamax, AdamW, AMSGrad, Nadam
 from ._adaptive import Adadelta, Adagrad, RMSProp
 from ._averages import ema, swa
-from ._base import Optimizer
-from ._chain import Gated, Transform
 from ._constraints import rowwise
-from ._declare import hyperparameter, option, shared_slot, slot
 from ._ftrl import Ftrl
 from ._gates import accumulate, loss_scale, skip_nonfinite
-from ._kernel import Kernel, Kernels
 from ._large_batch import LAMB, Lion
 from ._least_squares import ScipyLeastSquares
 from ._momentum import SGD, Momentum
+from ._optimizer import Optimizer
 from ._scipy import ScipyOptimizer
 from ._transforms import (
     add_noise,

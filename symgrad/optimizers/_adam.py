@@ -6,11 +6,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from ._base import Optimizer
-from ._declare import hyperparameter, option, shared_slot, slot
-from ._kernel import Kernel, Kernels
-from ._scratch import can_scratch_for, through_scratch
-from ._variables import assign, present, read, scatter_add
+from .._optimizing._declarations import hyperparameter, option, shared_slot, slot
+from .._optimizing._kernel import Kernel, Kernels
+from .._optimizing._scratch import can_scratch_for, through_scratch
+from .._optimizing._variables import assign, present, read, scatter_add
+from ._optimizer import Optimizer
 
 __all__ = ["AMSGrad", "Adam", "AdamW", "Adamax", "Nadam", "moments"]
 

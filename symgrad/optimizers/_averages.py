@@ -8,10 +8,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._optimizing._chain import Transform
+from .._optimizing._settable import run
+from .._optimizing._variables import assign, colocated, home, present, read, snapshot, start
 from ..errors import OptimizerError
-from ._cells import run
-from ._chain import Transform
-from ._variables import assign, colocated, home, present, read, snapshot, start
 
 __all__ = ["ema", "swa"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from ._base import Optimizer
-from ._declare import hyperparameter, option, slot
-from ._kernel import Kernel
+from .._optimizing._declarations import hyperparameter, option, slot
+from .._optimizing._kernel import Kernel
+from ._optimizer import Optimizer
 
 __all__ = ["Ftrl"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._optimizing._chain import Gated, Transform
+from .._optimizing._checked import Pairs
+from .._optimizing._variables import assign, colocated, present, read
 from ..errors import OptimizerError
-from ._chain import Gated, Transform
-from ._check import Pairs
 from ._transforms import values_of
-from ._variables import assign, colocated, present, read
 
 __all__ = ["accumulate", "loss_scale", "skip_nonfinite"]
 

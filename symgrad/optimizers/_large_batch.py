@@ -6,12 +6,12 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._optimizing._declarations import hyperparameter, option, slot
+from .._optimizing._kernel import Kernel, Kernels
+from .._optimizing._scratch import can_scratch_for, through_scratch
+from .._optimizing._variables import read
 from ._adam import AdamW, moments
-from ._base import Optimizer
-from ._declare import hyperparameter, option, slot
-from ._kernel import Kernel, Kernels
-from ._scratch import can_scratch_for, through_scratch
-from ._variables import read
+from ._optimizer import Optimizer
 
 __all__ = ["LAMB", "Lion"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import operators
-from ._evaluate import Evaluator, real_vector
+from .._optimizing._evaluate import Evaluator, real_vector
 from ._scipy import Best, ScipyInterface, listed
 
 _log = logging.getLogger("symgrad")

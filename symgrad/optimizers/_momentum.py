@@ -6,12 +6,12 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._optimizing._declarations import hyperparameter, option, slot
+from .._optimizing._hyperparameters import is_number
+from .._optimizing._kernel import Kernel
+from .._optimizing._variables import scatter_add
 from ..errors import OptimizerError
-from ._base import Optimizer
-from ._declare import hyperparameter, option, slot
-from ._hyper import is_number
-from ._kernel import Kernel
-from ._variables import scatter_add
+from ._optimizer import Optimizer
 
 __all__ = ["SGD", "Momentum"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import operators
+from .._optimizing._evaluate import Evaluator, real_vector
+from .._optimizing._vector import Vector
 from ..errors import OptimizerError, ShapeError
-from ._evaluate import Evaluator, real_vector
 from ._progress import Progress
-from ._vector import Vector
 
 _log = logging.getLogger("symgrad")
 

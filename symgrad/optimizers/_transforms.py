@@ -12,11 +12,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._optimizing._chain import Transform
+from .._optimizing._checked import Pairs
+from .._optimizing._hyperparameters import is_number
+from .._optimizing._variables import assign, colocated, read, scalar
 from ..errors import OptimizerError
-from ._chain import Transform
-from ._check import Pairs
-from ._hyper import is_number
-from ._variables import assign, colocated, read, scalar
 
 __all__ = [
     "add_noise",

@@ -7,11 +7,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from ._cells import GraphCell
-from ._chain import Transform
-from ._check import Pairs
+from .._optimizing._chain import Transform
+from .._optimizing._checked import Pairs
+from .._optimizing._settable import GraphCell
+from .._optimizing._variables import home, label, read, snapshot
 from ._transforms import summed, values_of
-from ._variables import home, label, read, snapshot
 
 __all__ = ["watch"]
 

@@ -10,8 +10,8 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 from symgrad import errors
+from symgrad._optimizing._evaluate import Evaluator
 from symgrad.optimizers import ScipyLeastSquares, ScipyOptimizer
-from symgrad.optimizers._evaluate import Evaluator
 
 pytestmark = pytest.mark.core
 

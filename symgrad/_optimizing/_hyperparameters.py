@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError
-from ._cells import EagerCell, GraphCell, dtype_of
-from ._declare import REQUIRED, hyperparameter
+from ._declarations import REQUIRED, hyperparameter
+from ._settable import EagerCell, GraphCell, dtype_of
 from ._variables import home, is_variable, start, unwrap
 
 __all__ = ["Hyperparameters", "is_number"]

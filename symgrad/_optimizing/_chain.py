@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError
-from ._check import Pairs
+from ._checked import Pairs
 from ._variables import is_variable
 
 __all__ = ["Gated", "Transform", "rescale_loss", "run_chain"]

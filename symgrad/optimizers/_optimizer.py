@@ -7,16 +7,16 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._optimizing._chain import Transform
+from .._optimizing._checked import Pairs, checked_pairs
+from .._optimizing._gradients import gradients_of
+from .._optimizing._kernel import Kernel, Kernels
+from .._optimizing._replicas import apply_in_replica, apply_merged
+from .._optimizing._state import StatefulOptimizer
+from .._optimizing._training_step import apply_pairs
+from .._optimizing._variable_update import update_by_rows, update_dense
+from .._optimizing._variables import home, is_variable, unwrap
 from ..errors import DisconnectedError, OptimizerError
-from ._apply import apply_pairs
-from ._chain import Transform
-from ._check import Pairs, checked_pairs
-from ._distribute import apply_in_replica, apply_merged
-from ._gradients import gradients_of
-from ._kernel import Kernel, Kernels
-from ._state import StatefulOptimizer
-from ._update import update_by_rows, update_dense
-from ._variables import home, is_variable, unwrap
 
 __all__ = ["Optimizer"]
 

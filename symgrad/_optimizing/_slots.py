@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from ._declare import slot
+from ._declarations import slot
+from ._host import StepHost
 
 __all__ = ["create_shared", "create_slot"]
 
 
-def create_slot(optimizer: Any, var: Any, declaration: slot) -> None:
+def create_slot(optimizer: StepHost, var: Any, declaration: slot) -> None:
     """Make the variable's slot, if it is not there. In a checkpoint it is `<variable>/<optimizer's name>[_n]`."""
     initial = declaration.initial
     if isinstance(initial, str):
@@ -34,7 +35,7 @@ def _constant(var: Any, number: float) -> Any:
     return lambda: tf.fill(tf.shape(var), tf.constant(number, dtype))
 
 
-def create_shared(optimizer: Any, variables: list[Any]) -> None:
+def create_shared(optimizer: StepHost, variables: list[Any]) -> None:
     """Make the shared slots, on the device of the variable whose name comes first, so that all workers agree."""
     first = min(variables, key=lambda var: var.name)
     for name, declaration in optimizer._shared.items():

@@ -8,15 +8,16 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from ._chain import Transform, run_chain
-from ._check import Pairs
-from ._moment import Moment, Scalars
-from ._update import update_variable
+from ._checked import Pairs
+from ._host import StepHost
+from ._scalars import Moment, Scalars
+from ._variable_update import update_variable
 from ._variables import assign, branches_that_know_references, colocated, home, is_resource, label, present
 
 __all__ = ["advance", "after", "apply_pairs", "count", "gated", "links", "transformed"]
 
 
-def apply_pairs(optimizer: Any, pairs: Pairs, global_step: Any, name: str | None) -> Any:
+def apply_pairs(optimizer: StepHost, pairs: Pairs, global_step: Any, name: str | None) -> Any:
     """Build (or in eager code take) the step of `optimizer` for checked pairs; returns its last op."""
     pairs, when = transformed(optimizer, pairs)
     with tf.name_scope(name, optimizer._name) as scope:
@@ -25,7 +26,7 @@ def apply_pairs(optimizer: Any, pairs: Pairs, global_step: Any, name: str | None
         return gated(when, lambda: _step(optimizer, pairs, global_step, None), scope)
 
 
-def transformed(optimizer: Any, pairs: Pairs) -> tuple[Pairs, tf.Tensor | None]:
+def transformed(optimizer: StepHost, pairs: Pairs) -> tuple[Pairs, tf.Tensor | None]:
     """The pairs after the chain, the step's condition; and all state is made."""
     when = None
     if optimizer.transforms:
@@ -40,12 +41,12 @@ def transformed(optimizer: Any, pairs: Pairs) -> tuple[Pairs, tf.Tensor | None]:
     return pairs, when
 
 
-def links(optimizer: Any) -> list[Transform]:
+def links(optimizer: StepHost) -> list[Transform]:
     """The transforms that do something around the update."""
     return [transform for transform in optimizer.transforms if isinstance(transform, Transform)]
 
 
-def _step(optimizer: Any, pairs: Pairs, global_step: Any, scope: str | None) -> Any:
+def _step(optimizer: StepHost, pairs: Pairs, global_step: Any, scope: str | None) -> Any:
     variables = [var for _, var in pairs]
     optimizer._begin()
     optimizer._prepare()
@@ -68,14 +69,14 @@ def after(ops: list[Any]) -> Any:
     return tf.control_dependencies([op.values if isinstance(op, tf.IndexedSlices) else op for op in present(ops)])
 
 
-def _update(optimizer: Any, grad: Any, var: Any) -> Any:
+def _update(optimizer: StepHost, grad: Any, var: Any) -> Any:
     """The update of one variable, on its device and under its name (variables of eager code may have any)."""
     scope = "update" if home() is None else f"update_{label(var)}"
     with tf.name_scope(scope), colocated(var):
         return update_variable(optimizer, grad, var)
 
 
-def advance(optimizer: Any) -> list[Any]:
+def advance(optimizer: StepHost) -> list[Any]:
     """The ops that move the shared slots and the counter on to the next step."""
     ops = []
     moment: Moment = optimizer._moment

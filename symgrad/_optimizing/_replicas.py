@@ -7,9 +7,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError
-from ._apply import advance, after, count, gated, links, transformed
-from ._check import Pairs
-from ._update import update_variable
+from ._checked import Pairs
+from ._host import StepHost
+from ._training_step import advance, after, count, gated, links, transformed
+from ._variable_update import update_variable
 from ._variables import present
 
 __all__ = ["apply_in_replica", "apply_merged"]
@@ -17,7 +18,7 @@ __all__ = ["apply_in_replica", "apply_merged"]
 _distribute = tf.compat.v2.distribute
 
 
-def apply_in_replica(optimizer: Any, pairs: Pairs, global_step: Any, name: str | None) -> Any:
+def apply_in_replica(optimizer: StepHost, pairs: Pairs, global_step: Any, name: str | None) -> Any:
     """The step of one replica, which all replicas take together.
 
     Raises:
@@ -32,7 +33,7 @@ def apply_in_replica(optimizer: Any, pairs: Pairs, global_step: Any, name: str |
     return replica.merge_call(optimizer._distributed_apply, args=(pairs, global_step, name))
 
 
-def apply_merged(optimizer: Any, strategy: Any, pairs: Pairs, global_step: Any, name: str | None) -> Any:
+def apply_merged(optimizer: StepHost, strategy: Any, pairs: Pairs, global_step: Any, name: str | None) -> Any:
     """The step of all replicas, for gradients that are one value per replica."""
     how = _distribute.ReduceOp.SUM if optimizer.reduction == "sum" else _distribute.ReduceOp.MEAN
     pairs = list(pairs)
@@ -46,7 +47,7 @@ def apply_merged(optimizer: Any, strategy: Any, pairs: Pairs, global_step: Any, 
         return gated(when, lambda: _step(optimizer, strategy, pairs, global_step, None), scope)
 
 
-def _step(optimizer: Any, strategy: Any, pairs: Pairs, global_step: Any, scope: str | None) -> Any:
+def _step(optimizer: StepHost, strategy: Any, pairs: Pairs, global_step: Any, scope: str | None) -> Any:
     optimizer._begin()
     optimizer._prepare()
     variables = [var for _, var in pairs]

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from ._host import StepHost
 from ._variables import scalar
 
 __all__ = ["Moment", "Scalars"]
@@ -22,7 +23,7 @@ class Moment:
       finished: the number of finished steps, if the step has asked for it.
     """
 
-    def __init__(self, optimizer: Any, shared: dict[str, Any]):
+    def __init__(self, optimizer: StepHost, shared: dict[str, Any]):
         self.optimizer = optimizer
         self._values = {name: optimizer._hyper.tensor(name, optimizer._finished_steps) for name in optimizer._hyper}
         self._values |= {name: tf.convert_to_tensor(variable.read_value()) for name, variable in shared.items()}

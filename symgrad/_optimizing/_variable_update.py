@@ -8,12 +8,13 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError, ShapeError
+from ._host import StepHost
 from ._variables import assign, group, is_resource, label, present, read, scatter_add, scatter_update
 
 __all__ = ["constrained", "update_by_rows", "update_dense", "update_variable"]
 
 
-def update_variable(optimizer: Any, grad: Any, var: Any) -> Any:
+def update_variable(optimizer: StepHost, grad: Any, var: Any) -> Any:
     """The whole update of one variable, through the hooks of TensorFlow's class. Returns the op (eager: None)."""
     rows = None
     if isinstance(grad, tf.IndexedSlices):
@@ -47,7 +48,7 @@ def constrained(var: Any, constraint: Any, done: Any, rows: tf.Tensor | None = N
         return assign(var, constraint(read(var)))
 
 
-def update_dense(optimizer: Any, grad: tf.Tensor, var: Any) -> Any:
+def update_dense(optimizer: StepHost, grad: tf.Tensor, var: Any) -> Any:
     """The update by a dense gradient: the kernel where the optimizer names one, else its formula."""
     h, slots = optimizer._scalars(var), optimizer._slots_of(var)
     kernel = optimizer._kernel()
@@ -61,7 +62,7 @@ def update_dense(optimizer: Any, grad: tf.Tensor, var: Any) -> Any:
         return group([var.assign_add(delta, read_value=False, **locking), *writes])
 
 
-def update_by_rows(optimizer: Any, grad: tf.IndexedSlices, var: Any) -> Any:
+def update_by_rows(optimizer: StepHost, grad: tf.IndexedSlices, var: Any) -> Any:
     """The update of the rows that a sparse gradient names, each once; other rows and their slots stay as they are."""
     h, slots = optimizer._scalars(var), optimizer._slots_of(var)
     kernel = optimizer._kernel()
@@ -74,7 +75,7 @@ def update_by_rows(optimizer: Any, grad: tf.IndexedSlices, var: Any) -> Any:
         return group([scatter_add(var, grad.indices, delta), *writes])
 
 
-def _formula(optimizer: Any, grad: tf.Tensor, var: Any, h: Any, values: dict[str, tf.Tensor]) -> tuple:
+def _formula(optimizer: StepHost, grad: tf.Tensor, var: Any, h: Any, values: dict[str, tf.Tensor]) -> tuple:
     """The optimizer's `step`, and what it returned checked."""
     result = optimizer.step(grad, var, h, SimpleNamespace(**values))
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)):

@@ -10,10 +10,10 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError, ShapeError
-from ._cells import run
-from ._declare import declared, hyperparameter, option, shared_slot, slot
-from ._hyper import Hyperparameters, is_number
-from ._moment import Moment, Scalars
+from ._declarations import declared, hyperparameter, option, shared_slot, slot
+from ._hyperparameters import Hyperparameters, is_number
+from ._scalars import Moment, Scalars
+from ._settable import run
 from ._slots import create_shared, create_slot
 from ._variables import home, is_variable, label, unwrap
 

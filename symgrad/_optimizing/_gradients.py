@@ -11,7 +11,8 @@ import tensorflow.compat.v1 as tf
 from .. import diagnose, operators
 from ..errors import OptimizerError
 from ._chain import rescale_loss
-from ._check import Pairs, checked_variables
+from ._checked import Pairs, checked_variables
+from ._host import StepHost
 from ._variables import home, label, unwrap
 
 __all__ = ["gradients_of"]
@@ -24,13 +25,15 @@ _NO_TRACE = (
 )
 
 
-def gradients_of(optimizer: Any, loss: Any, var_list: Any, *, gate_gradients: int, grad_loss: Any, **how: Any) -> Pairs:
+def gradients_of(
+    optimizer: StepHost, loss: Any, var_list: Any, *, gate_gradients: int, grad_loss: Any, **how: Any
+) -> Pairs:
     """Pairs of (gradient or None, variable as given); the rest is `Optimizer.compute_gradients`.
 
     Raises:
       OptimizerError: the loss is a tensor in eager code, `gate_gradients` is unknown, there is no variable.
     """
-    if gate_gradients not in (optimizer.GATE_NONE, optimizer.GATE_OP, optimizer.GATE_GRAPH):
+    if gate_gradients not in (tf.train.Optimizer.GATE_NONE, tf.train.Optimizer.GATE_OP, tf.train.Optimizer.GATE_GRAPH):
         raise OptimizerError(f"gate_gradients is {gate_gradients!r}; wanted Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH")
     if callable(loss) and home() is None:
         return _by_tape(optimizer, loss, var_list, grad_loss)
@@ -44,16 +47,16 @@ def gradients_of(optimizer: Any, loss: Any, var_list: Any, *, gate_gradients: in
         var_list = tf.trainable_variables() + tf.get_collection(tf.GraphKeys.TRAINABLE_RESOURCE_VARIABLES)
     variables = checked_variables(var_list)
     inner = [unwrap(var) for var in variables]
-    gate = gate_gradients == optimizer.GATE_OP
+    gate = gate_gradients == tf.train.Optimizer.GATE_OP
     grads = operators.gradients(loss, inner, grad_ys=grad_loss, gate_gradients=gate, **how)
-    if gate_gradients == optimizer.GATE_GRAPH:
+    if gate_gradients == tf.train.Optimizer.GATE_GRAPH:
         grads = tf.tuple(grads)
     missing = [var for grad, var in zip(grads, inner) if grad is None]
     _report(optimizer, {label(var): _causes(given, var) for var in missing})
     return _pairs(grads, variables, restore)
 
 
-def _by_tape(optimizer: Any, loss: Any, var_list: Any, grad_loss: Any) -> Pairs:
+def _by_tape(optimizer: StepHost, loss: Any, var_list: Any, grad_loss: Any) -> Pairs:
     with tf.GradientTape() as tape:
         if var_list is not None and not callable(var_list):
             tape.watch([unwrap(var) for var in checked_variables(var_list)])
@@ -78,7 +81,7 @@ def _causes(loss: tf.Tensor, var: Any) -> str:
     return "; ".join(str(finding) for finding in findings) or "no path in the graph leads from it to the loss"
 
 
-def _report(optimizer: Any, causes: dict[str, str]) -> None:
+def _report(optimizer: StepHost, causes: dict[str, str]) -> None:
     """Say for each variable why it has no gradient, and leave it with the optimizer in case all of them have none."""
     optimizer._missing = causes
     for name, cause in causes.items():
