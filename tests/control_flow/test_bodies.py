@@ -1,4 +1,4 @@
-"""Private copies of V2 bodies keep what the bodies hold: variables read at any depth, lookups of rows, harmless state."""
+"""Private copies of V2 bodies keep what the bodies hold: variables at any depth, looked-up rows, harmless state."""
 
 import numpy as np
 import pytest
