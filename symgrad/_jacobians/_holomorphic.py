@@ -9,7 +9,8 @@ from ..errors import DtypeError
 
 # From complex to complex, and not holomorphic: they conjugate, or divide by a modulus.
 _CONJUGATING = frozenset({
-    "Cholesky", "CholeskyGrad", "Conj", "ConjugateTranspose", "Qr", "SelfAdjointEigV2", "Svd",
+    "Cholesky", "CholeskyGrad", "Conj", "ConjugateTranspose", "EuclideanNorm", "LogMatrixDeterminant", "Qr",
+    "SelfAdjointEigV2", "Sign", "SquaredDifference", "Svd",
 })  # fmt: skip
 # Attributes by which an op conjugates one of its operands, and that operand's number.
 _ADJOINTS = {"adj_x": 0, "adj_y": 1, "adjoint": 0, "adjoint_a": 0, "adjoint_b": 1}

@@ -1,11 +1,13 @@
 """Second derivatives: the Hessian, and products with it and with the generalised Gauss-Newton matrix."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, rules
 from .._jacobians._crossings import crosses_v1_loops
+from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
 from .._jacobians._sweep import check_block_size
 from .._problem import Call
@@ -35,6 +37,7 @@ def hessian(
 
     Raises:
       ShapeError: y is no scalar; the result would be larger than `symgrad.operators.limits` allows.
+      DtypeError: also for complex xs of which y is no holomorphic function.
       DisconnectedError, MissingRuleError, DtypeError, GraphMismatchError, ControlFlowError: as for `jacobian`.
 
     Example:
@@ -45,11 +48,13 @@ def hessian(
     """
     check_block_size(block_size)
     with Call(y, xs, None, disconnected, name) as call:
+        between = rules.between(call.ys, call.tensors)
+        check_holomorphic(between, call.ys, call.xs)
         gradients = _gradients(call, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         given = [call.xs[i] for i in connected]
         # Backwards through the gradient of a V1 loop there is no way.
-        mode = "columns" if crosses_v1_loops(rules.between(call.ys, call.tensors)) else "rows"
+        mode = "columns" if crosses_v1_loops(between) else "rows"
         found = grid([gradients[i] for i in connected], given, [], mode=mode, block_size=block_size) if given else []
         blocks = {(i, j): b for i, row in zip(connected, found) for j, b in zip(connected, row)}
         rows = [
@@ -62,6 +67,9 @@ def hessian(
 @tf.autograph.experimental.do_not_convert
 def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str = "hvp") -> Any:
     """The Hessian of `y` times `vectors`, without the Hessian: the R-operator of the gradient (forward over reverse).
+
+    Where y is real and some x complex, it is the derivative along `vectors` of the gradient as `tf.gradients` gives it;
+    such a product is linear over the real numbers only, so there is no complex Hessian.
 
     Args:
       y: scalar tensor, shape ().
@@ -88,6 +96,8 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str
     """
     with Call(y, xs, None, disconnected, name) as call:
         tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
+        if any(y.dtype.is_complex for y in call.ys):
+            check_holomorphic(rules.between(call.ys, call.tensors), call.ys, call.xs)
         gradients = _gradients(call, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         products: list[Any] = [None if disconnected == "none" else x.zeros() for x in call.xs]
@@ -142,8 +152,9 @@ def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str =
         judged = "raise" if disconnected == "raise" else "zero"
         pushed = Rop(leaves, given, tangents, disconnected=judged)
         curved = hvp(loss, leaves, pushed, disconnected=judged)
-        pulled = Lop(leaves, given, curved, disconnected=disconnected)
-        return _tensors.pack(xs, call.shaped(pulled, call.xs))
+        holomorphic = call.ys[0].dtype.is_complex
+        pulled = Lop(leaves, given, _conjugated(curved) if holomorphic else curved, disconnected=disconnected)
+        return _tensors.pack(xs, call.shaped(_conjugated(pulled) if holomorphic else pulled, call.xs))
 
 
 def _gradients(call: Call, disconnected: str) -> list[tf.Tensor | None]:
@@ -152,10 +163,23 @@ def _gradients(call: Call, disconnected: str) -> list[tf.Tensor | None]:
         shapes = ", ".join(f"{y.name} of shape {y.shape}" for y in call.ys)
         raise ShapeError(f"y must be one scalar, came {shapes}; reduce it (tf.reduce_sum), or take a Jacobian")
     (y,) = call.ys
-    found = _vjp.vjp([y], call.tensors, [tf.ones_like(y)])
+    found = _vjp.vjp([y], call.tensors, [_one(y)])
     _disconnected.for_inputs(found, call.ys, call.xs, "raise" if disconnected == "raise" else "none")
     # TensorFlow's gradient is the conjugate of the derivative of a holomorphic function.
-    return [None if g is None else tf.math.conj(g) for g in found]
+    return _conjugated(found) if y.dtype.is_complex else found
+
+
+def _one(y: tf.Tensor) -> tf.Tensor:
+    """The cotangent 1; where only the session knows the rank of y, it stops a run in which y is no scalar."""
+    if y.shape.rank == 0:
+        return tf.ones_like(y)
+    message = f"ShapeError: y must be one scalar ({y.name}); reduce it (tf.reduce_sum), or take a Jacobian"
+    with tf.control_dependencies([tf.debugging.assert_rank(y, 0, message=message)]):
+        return tf.ones_like(y)
+
+
+def _conjugated(tensors: Sequence[tf.Tensor | None]) -> list[tf.Tensor | None]:
+    return [None if t is None else tf.math.conj(t) for t in tensors]
 
 
 def _absent(a: _tensors.Input, b: _tensors.Input, disconnected: str) -> tf.Tensor | None:

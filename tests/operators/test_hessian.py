@@ -6,7 +6,7 @@ import tensorflow.compat.v1 as tf
 from cases import CASES, v1_control_flow
 
 import symgrad
-from symgrad.errors import DisconnectedError, MissingRuleError, ShapeError
+from symgrad.errors import DisconnectedError, DtypeError, MissingRuleError, ShapeError
 from symgrad.testing import numeric_jacobian
 
 # Central differences of step 6e-6 leave some 1e-10 of smooth functions of size one; the cases go up to a hundred.
@@ -170,3 +170,59 @@ def test_a_missing_second_derivative_is_named():
         x = tf.constant([1.0, 2.0])
         with pytest.raises(MissingRuleError, match="IgammaGradA"):
             symgrad.hessian(tf.reduce_sum(tf.math.igamma(x, 1.5)), x)
+
+
+Z = np.array([1 + 2j, -0.5 + 0.3j])
+U = np.array([1j, 2 - 1j])
+REAL_OF_COMPLEX = {
+    "modulus": lambda z: tf.reduce_sum(tf.abs(z) ** 2),
+    "real part": lambda z: tf.reduce_sum(tf.math.real(z**3)),
+}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", REAL_OF_COMPLEX)
+def test_real_y_of_complex_x(run, name):
+    z = tf.placeholder_with_default(Z, [2])
+    y = REAL_OF_COMPLEX[name](z)
+    (gradient,) = tf.gradients(y, z)
+    product = run(symgrad.hvp(y, z, U))
+    step = 1e-6  # rounding 1e-10 of a difference of values of about 10
+    difference = (run(gradient, {z: Z + step * U}) - run(gradient, {z: Z - step * U})) / (2 * step)
+    close(product, difference, 1e-8)
+    with pytest.raises(DtypeError, match="no complex derivative"):
+        symgrad.hessian(y, z)
+
+
+@pytest.mark.core
+def test_holomorphic_y(run):
+    z = tf.placeholder_with_default(Z, [2])
+    y = z[0] ** 2 * z[1]
+    matrix, product, gauss_newton = run([
+        symgrad.hessian(y, z), symgrad.hvp(y, z, U), symgrad.ggnvp(tf.reduce_sum(z**2), z, z, U)
+    ])  # fmt: skip
+    want = np.array([[2 * Z[1], 2 * Z[0]], [2 * Z[0], 0]])
+    close(matrix, want, ROUNDING)
+    close(product, want @ U, ROUNDING)
+    close(gauss_newton, 2 * U, ROUNDING)
+    with pytest.raises(DtypeError, match="conjugates"):
+        symgrad.hvp(tf.reduce_sum(tf.math.conj(z) * z), z, U)
+
+
+@pytest.mark.core
+def test_gauss_newton_through_complex_outputs(run):
+    x = tf.constant([1.0, 2.0, -1.0, 0.5], tf.float64)
+    v = np.array([1.0, 0.0, 2.0, 3.0])
+    field = tf.signal.fft(tf.complex(x, tf.zeros_like(x)))
+    loss = tf.reduce_sum(tf.square(tf.abs(field - tf.constant([1 + 1j, 2j, 0.5, -1], tf.complex128))))
+    close(run(symgrad.ggnvp(loss, field, x, v)), 8 * v, ROUNDING)  # 2 F^H F v, and F^H F is 4 times the identity
+    close(run(symgrad.hvp(loss, x, v)), 8 * v, ROUNDING)
+
+
+def test_y_that_only_the_session_knows_to_be_no_scalar(run):
+    x = tf.placeholder_with_default(np.array([1.0, 2.0]), None)
+    product = symgrad.hvp(x**3, x, tf.ones_like(x))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one scalar"):
+        run(product)
+    assert run(product, {x: 2.0}) == 12.0
+
