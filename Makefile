@@ -1,7 +1,7 @@
 # Plain `make` prints the targets. Each of them first makes the environment that it needs, inside this folder.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-viewer test-oldest fuzz lint coverage-table docs wheel bench clean
+.PHONY: help setup demo test test-v1 test-viewer test-oldest fuzz lint coverage-table docs wheel bench clean
 
 VENV := .venv
 OLDEST := .venv-oldest
@@ -11,7 +11,7 @@ PYTEST_OPTIONS := -n 2 --dist loadfile --no-loadscope-reorder -rs
 
 help: ## print this help
 	@echo "symgrad: derivatives of TensorFlow graphs. Targets:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "make PYTHON=/path/to/python ... chooses the Python that the environments are made with."
 
 $(VENV)/.installed: pyproject.toml setup.py scripts/make_venv.sh
@@ -29,11 +29,14 @@ demo: setup ## train on real digits, differentiate, draw; writes symgrad-demo/
 test: setup ## run the whole test suite
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) $(ARGS)
 
+test-v1: setup ## run the tests marked core after tf.disable_v2_behavior(), as most TF1 code runs
+	SYMGRAD_WORLD=v1 $(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
+
 test-viewer: setup ## run the viewer's tests: by Node's test runner and in a browser
 	$(VENV)/bin/python -m pytest tests/viewer -rs $(ARGS)
 
-test-oldest: $(OLDEST)/.installed ## run the tests marked core on TensorFlow 2.15 and NumPy 1
-	$(OLDEST)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
+test-oldest: $(OLDEST)/.installed ## run the tests marked core on TensorFlow 2.15 and NumPy 1, after tf.disable_v2_behavior()
+	SYMGRAD_WORLD=v1 $(OLDEST)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
 
 fuzz: setup ## read 10,000 damaged graph files, differentiate 10,000 random graphs
 	SYMGRAD_FUZZ=10000 $(VENV)/bin/python -m pytest tests/model/test_malformed.py tests/tangents/test_random_graphs.py

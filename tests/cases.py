@@ -4,12 +4,12 @@ A case builds (ys, xs) in the default graph from a seeded generator, at points w
 itself what does not hold for it, with the reason.
 """
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from worlds import control_flow
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Case:
     Attributes:
       name: of the case, for test ids.
       build: from a generator to (ys, xs).
-      v1: whether the graph is built with V1 control flow.
+      v1: whether the graph is built with V1 control flow; else with that of V2, in either behaviour of TensorFlow.
       no_rop: why the double VJP does not apply, if it does not.
     """
 
@@ -29,18 +29,13 @@ class Case:
     no_rop: str = ""
 
     def __call__(self, rng):
-        with v1_control_flow() if self.v1 else contextlib.nullcontext():
+        with control_flow(v2=not self.v1):
             return self.build(rng)
 
 
-@contextlib.contextmanager
 def v1_control_flow():
     """Loops and branches made here are V1 frames and switches."""
-    tf.disable_control_flow_v2()
-    try:
-        yield
-    finally:
-        tf.enable_control_flow_v2()
+    return control_flow(v2=False)
 
 
 CASES: list[Case] = []

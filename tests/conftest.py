@@ -13,11 +13,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 from sessions import AS_BUILT
-
-# Most TF1 code begins with this line: V1 shapes, V1 control flow, reference variables. It holds for the whole process.
-WORLD = os.environ.get("SYMGRAD_WORLD", "v2")
-if WORLD == "v1":
-    tf.disable_v2_behavior()
+from worlds import WORLD, control_flow
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=30, database=None)
 hypothesis.settings.load_profile("ci")
@@ -34,6 +30,13 @@ def graph():
     """A graph that is the default one during the test."""
     with tf.Graph().as_default() as graph:
         yield graph
+
+
+@pytest.fixture
+def v2_control_flow():
+    """Loops and branches that the test builds are V2 ops, in either behaviour of TensorFlow."""
+    with control_flow(v2=True):
+        yield
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def _vectorised(linear: LinearMap, seeds: tf.Tensor) -> Results:
         present[:] = [r is not None for r in found]
         return [r for r in found if r is not None]
 
-    found = iter(strict_pfor(one, count))
+    found = iter(strict_pfor(one, count, in_frames=True))
     return [next(found) if p else None for p in present]
 
 

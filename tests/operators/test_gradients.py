@@ -52,11 +52,12 @@ def test_none_where_tensorflow_answers_none():
     assert [symgrad.gradients(y, x) for y in cut] == [[None]] * len(cut)
 
 
-def test_first_order_through_v1_tensor_arrays_under_v2_behaviour(run):
+def test_first_order_through_v1_tensor_arrays_under_v2_control_flow(run):
+    before = tf.control_flow_v2_enabled()
     case = next(c for c in CASES if c.name == "scan_v1")
     y, x = case(np.random.default_rng(0))
     r = run(x)
     a1, a2 = r[0] * r[1] + r[1], 0  # y = [r0, r0 r1 + r1, y1 r2 + r2]
     want = [1 + r[1] + r[1] * r[2], (r[0] + 1) * (1 + r[2]), a1 + 1 + a2]
     np.testing.assert_allclose(run(symgrad.gradients(y, x)[0]), want, rtol=1e-14)  # float64
-    assert tf.control_flow_v2_enabled()
+    assert tf.control_flow_v2_enabled() == before

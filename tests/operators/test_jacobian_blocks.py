@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 from loops import LOOPS
+from worlds import control_flow
 
 import symgrad
 from symgrad.errors import ControlFlowError, DisconnectedError, ShapeError
@@ -85,12 +86,10 @@ def test_what_does_not_vectorise_goes_through(session, rng):
 
 def test_through_v1_branches_and_v2_loops(session):
     x = tf.constant([1.0, 2.0], tf.float64)
-    tf.disable_control_flow_v2()
-    try:
+    with control_flow(v2=False):
         branch = tf.cond(x[0] > 0, lambda: tf.sin(x) * x, lambda: tf.exp(x))
-    finally:
-        tf.enable_control_flow_v2()
-    loop = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.sin(v) * x), [0, x])[1]
+    with control_flow(v2=True):
+        loop = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.sin(v) * x), [0, x])[1]
     for y in (branch, loop):
         want = numeric_jacobian(y, x, session=session)
         for size in (1, None):
@@ -125,11 +124,8 @@ def test_more_rows_in_a_run_through_v1_loops_than_are_built_one_by_one():
 
 def test_random_numbers_that_every_run_would_draw_again_are_refused(session):
     x = tf.constant([1.0, 2.0], tf.float64)
-    tf.disable_control_flow_v2()
-    try:
+    with control_flow(v2=False):
         y = tf.cond(x[0] > 0, lambda: x * tf.random.uniform([2], dtype=tf.float64), lambda: x)
-    finally:
-        tf.enable_control_flow_v2()
     with pytest.raises(ControlFlowError, match=r"RandomUniform.*for each block"):
         symgrad.jacobian_blocks(y, x, session=session)
 

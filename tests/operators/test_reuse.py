@@ -62,6 +62,7 @@ def test_derivatives_built_after_the_first_run(function, run):
     np.testing.assert_allclose(run(lop), [1.0, 10.0] @ want, rtol=1e-8)
 
 
+@pytest.mark.usefixtures("v2_control_flow")
 def test_ops_that_were_there_are_not_changed(graph):
     x = tf.constant([0.5, 1.0], tf.float64)
     y = all_in_a_row(x)
@@ -104,6 +105,7 @@ def test_one_sample_of_a_random_op_beside_a_copied_op(run):
     check_adjoint(y, x, session=run.session)
 
 
+@pytest.mark.usefixtures("v2_control_flow")
 def test_v1_branch_behind_a_v2_loop(run):
     x = tf.constant([0.5, 1.0], tf.float64)
     y = loop(x)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 from cases import v1_control_flow
+from worlds import eager
 
 import symgrad
 
@@ -69,6 +70,7 @@ def test_inside_a_tf_function():
     np.testing.assert_allclose(jacobian, np.diag(3 * x**2), rtol=1e-14)
 
 
+@eager
 def test_inside_an_eager_tf_function_with_an_eager_variable(eagerly):
     @tf.function
     def derivatives(x):

@@ -93,6 +93,7 @@ def test_the_registry_of_tensorflow_is_left_alone():
     np.testing.assert_allclose(got, [1 / 4, 1 / 16], rtol=1e-14)
 
 
+@pytest.mark.usefixtures("v2_control_flow")
 def test_missing_looks_into_bodies():
     def sine(a):
         return tf.ensure_shape(tf.py_func(np.sin, [a], tf.float32, name="sine"), [2])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow.compat.v1 as tf
 from sessions import AS_BUILT
+from worlds import control_flow
 
 import symgrad
 from sweep.table import ROADS
@@ -39,7 +40,8 @@ def sweep(row):
     rng = np.random.default_rng(zlib.crc32(row.label.encode()))
     with tf.Graph().as_default(), contextlib.ExitStack() as stack:
         try:
-            ys, xs = row.build(rng)
+            with control_flow(v2=True):  # the rows are op types; those of V1 say so
+                ys, xs = row.build(rng)
             session = stack.enter_context(tf.Session(config=AS_BUILT))
             session.run(tf.global_variables_initializer())
             probe = Probe(ys, xs, session, None)

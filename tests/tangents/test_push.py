@@ -126,6 +126,7 @@ def test_a_rule_with_too_few_tangents_is_refused(monkeypatch):
         symgrad.Rop(tf.linalg.qr(a)[1], a, np.eye(2), method="forward")
 
 
+@pytest.mark.usefixtures("v2_control_flow")
 @METHODS
 def test_a_variable_that_is_read_inside_a_v2_loop(method):
     """The handle is a loop variable of the While op, in and out."""
