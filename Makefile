@@ -38,8 +38,9 @@ test-viewer: setup ## run the viewer's tests: by Node's test runner and in a bro
 test-oldest: $(OLDEST)/.installed ## run the tests marked core on TensorFlow 2.15 and NumPy 1, after tf.disable_v2_behavior()
 	SYMGRAD_WORLD=v1 $(OLDEST)/bin/python -m pytest $(PYTEST_OPTIONS) -m core $(ARGS)
 
-fuzz: setup ## read 10,000 damaged graph files, differentiate 10,000 random graphs
+fuzz: setup ## read 10,000 damaged graph files, differentiate 20,000 random graphs, half in V1 behaviour
 	SYMGRAD_FUZZ=10000 $(VENV)/bin/python -m pytest tests/model/test_malformed.py tests/tangents/test_random_graphs.py
+	for world in v2 v1; do PYTHONPATH=tests:. $(VENV)/bin/python -m random_graphs --count 10000 --world $$world || exit 1; done
 
 lint: setup ## check style (ruff; biome for JavaScript), types (mypy) and layers (import-linter)
 	$(VENV)/bin/python -m ruff check .
