@@ -80,7 +80,11 @@ def fed(tensor: tf.Tensor, value: Any) -> np.ndarray:
         raise DtypeError(f"{tensor.name!r} is a handle, which cannot be fed; for a variable feed what reads it")
     if tf.is_tensor(value) and not isinstance(value, _tf.EagerTensor):
         raise DtypeError(f"{tensor.name!r} is fed {value!r}, which is a tensor; feed what session.run gives for it")
-    if np.iscomplexobj(value) and not dtype.is_complex:
+    try:
+        is_complex = np.iscomplexobj(value)
+    except ValueError as error:  # NumPy looks at the rows, which it takes for one array
+        raise ShapeError(f"{tensor.name!r} is fed rows of different lengths: {error}") from None
+    if is_complex and not dtype.is_complex:
         raise DtypeError(f"{tensor.name!r} is {dtype.name} and is fed complex numbers")
     try:
         array = np.asarray(value, dtype.as_numpy_dtype)

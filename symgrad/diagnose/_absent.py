@@ -105,7 +105,7 @@ def _bypassed(flow: Flow, x: Subject) -> Iterator[tuple[Cut, tf.Operation, str, 
     todo = deque([x.tensor.op])
     while todo:
         op = todo.popleft()
-        if op.type != "Const" and flow.holds(op):
+        if _is_a_point(op) and flow.holds(op):
             yield (
                 Cut.BYPASSED,
                 op,
@@ -116,6 +116,11 @@ def _bypassed(flow: Flow, x: Subject) -> Iterator[tuple[Cut, tf.Operation, str, 
             if source not in seen:
                 seen.add(source)
                 todo.append(source)
+
+
+def _is_a_point(op: tf.Operation) -> bool:
+    """True if somebody may differentiate with respect to `op`: no constant, no decision of a loop or branch."""
+    return op.type != "Const" and any(map(_tensors.is_differentiable, op.outputs))
 
 
 def _dependence(flow: Flow) -> str:

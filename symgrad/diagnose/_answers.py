@@ -66,7 +66,10 @@ class Answers:
 
 def _ask(op: tf.Operation) -> list[bool] | Exception:
     """For each input, whether the gradient function of `op` answers; or what it raised."""
-    function = _tf.get_gradient_function(op)
+    try:
+        function = _tf.get_gradient_function(op)
+    except LookupError:  # no registry knows the type: a rule of ours answers for it, or the function that it calls
+        return []
     if function is None:
         return []
     with op.graph.as_default():

@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _where
 from .._finding import Finding
-from ..errors import DtypeError, GraphMismatchError
+from ..errors import DtypeError, GraphMismatchError, ShapeError
 from ._locate import Locator
 from ._nan_causes import GIVEN_ADVICE, Birth, advice
 from ._private_run import PrivateRun
@@ -33,9 +33,9 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
       `turns` tells in which turn it was.
 
     Raises:
-      GraphMismatchError: a fetch or a feed does not belong to the graph of the session.
+      GraphMismatchError: there is no session, or a fetch or a feed does not belong to its graph.
       DtypeError: a fetch is no tensor, or what is fed does not become the dtype of the tensor.
-      ShapeError: what is fed has another shape than the tensor.
+      ShapeError: what is fed has another shape than the tensor, or there are no fetches.
       ControlFlowError: the value of a variable cannot be read without a side effect.
       tf.errors.OpError: the run fails, as it would in the session.
 
@@ -47,7 +47,7 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
       >>> [(f.cause.name, f.op_type, f.forward, f.indices) for f in found]
       [('INFINITY', 'SqrtGrad', 'root', ((0,),))]
     """
-    graph = session.graph
+    graph = _graph_of(session)
     wanted = [_element(graph, fetch, i) for i, fetch in enumerate(_leaves(fetches))]
     run = PrivateRun(wanted, session, feed_dict)
     locator = Locator(graph)
@@ -61,9 +61,22 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
     return [finding for _, finding in sorted(found.values(), key=lambda pair: pair[0])]
 
 
+def _graph_of(session: Any) -> tf.Graph:
+    """The graph of a session, or of what holds one, such as a MonitoredSession."""
+    graph = getattr(session, "graph", None)
+    if not isinstance(graph, tf.Graph) or not hasattr(session, "run"):
+        raise GraphMismatchError(
+            f"session is {session!r:.80}; wanted an open tf.Session on the graph of fetches, its variables initialised"
+        )
+    return graph
+
+
 def _leaves(fetches: Any) -> list[Any]:
     sparse = (tf.IndexedSlices, tf.SparseTensor)
-    return [leaf.values if isinstance(leaf, sparse) else leaf for leaf in _tensors.flatten(fetches)]
+    leaves = [leaf.values if isinstance(leaf, sparse) else leaf for leaf in _tensors.flatten(fetches)]
+    if not leaves:
+        raise ShapeError("fetches is empty; give at least one tensor, variable, op or name")
+    return leaves
 
 
 def _element(graph: tf.Graph, fetch: Any, index: int) -> tf.Tensor | tf.Operation:

@@ -1,13 +1,13 @@
 """One private run: the graph of the fetches, instrumented, fed with what the user's session holds and draws."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, rules
-from ..errors import ControlFlowError, GraphMismatchError
+from ..errors import ControlFlowError, DtypeError, GraphMismatchError
 from ._instrument import Instrumented
 
 _VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
@@ -148,6 +148,8 @@ class PrivateRun:
 
 def _feeds(graph: tf.Graph, feed_dict: dict) -> Iterator[tuple[str, Any]]:
     """(tensor name, array) of each feed."""
+    if not isinstance(feed_dict, Mapping):
+        raise DtypeError(f"feed_dict is a {type(feed_dict).__name__}; wanted a dict of tensors to what is fed for them")
     for key, value in _single(feed_dict):
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)

@@ -46,7 +46,7 @@ def subjects(structure: Any, argument: str) -> list[Subject]:
 
 def _subject(leaf: Any, label: str) -> Subject:
     leaf = _tensors.unwrap(leaf)
-    if isinstance(leaf, tf.IndexedSlices):
+    if isinstance(leaf, tf.IndexedSlices | tf.SparseTensor):
         leaf = leaf.values
     if hasattr(leaf, "handle") and tf.is_tensor(leaf):  # a resource variable; not all of them derive from tf.Variable
         tensor = leaf.handle
@@ -55,7 +55,8 @@ def _subject(leaf: Any, label: str) -> Subject:
     elif tf.is_tensor(leaf) and hasattr(leaf, "op" if not isinstance(leaf, _tf.EagerTensor) else "numpy"):
         tensor = leaf
     else:
-        raise DtypeError(f"{label} is a {type(leaf).__name__}; wanted a tensor or a variable")
+        parts = "; give its flat_values" if isinstance(leaf, tf.RaggedTensor) else ""
+        raise DtypeError(f"{label} is a {type(leaf).__name__}; wanted a tensor or a variable{parts}")
     name = label if isinstance(leaf, _tf.EagerTensor) else leaf.name
     return Subject(name, tensor, tf.as_dtype(leaf.dtype).base_dtype, tf.TensorShape(leaf.shape))
 

@@ -382,3 +382,23 @@ def test_wrong_fetches_and_feeds():
                 nan_origin(x, session=session, feed_dict={x: [1.0]})
             with pytest.raises(tf.errors.InvalidArgumentError, match="feed"):
                 nan_origin(x + 1.0, session=session)
+
+
+@pytest.mark.parametrize("session", [None, "session", tf.Graph()], ids=["none", "text", "graph"])
+def test_what_is_no_session_is_refused(session):
+    with tf.Graph().as_default():
+        y = tf.log(tf.placeholder(tf.float32, [2]))
+    with pytest.raises(errors.GraphMismatchError, match=r"wanted an open tf\.Session"):
+        nan_origin(y, session=session)
+
+
+def test_fetches_and_feeds_of_odd_kinds_are_refused():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+        y = tf.log(x)
+        with pytest.raises(errors.ShapeError, match="fetches is empty"):
+            nan_origin([], session=session)
+        with pytest.raises(errors.DtypeError, match="feed_dict is a list"):
+            nan_origin(y, session=session, feed_dict=[(x, [1.0, 2.0])])
+        with pytest.raises(errors.ShapeError, match="is fed rows of different lengths"):
+            nan_origin(y, session=session, feed_dict={x: [[1.0], [1.0, 2.0]]})

@@ -291,3 +291,30 @@ def test_a_long_chain_with_many_variables():
         findings = why_none(tf.stop_gradient(h, name="stop") * 2.0, variables)
         assert [(f.x, f.op) for f in findings] == [(v.name, "stop") for v in variables]
         assert len(findings[0].path) > 4_000
+
+
+def test_a_loop_variable_is_not_to_be_differentiated_by_the_decision_of_its_loop(control_flow_v2):
+    asked = []
+
+    def body(i, a, b):  # b does not depend on a within one turn; both began as x
+        asked.extend(why_none(b, a))
+        return i + 1, b, b * b
+
+    with tf.Graph().as_default(), control_flow_v2(False):
+        x = tf.placeholder(tf.float32, [3], name="x")
+        tf.while_loop(lambda i, a, b: i < 3, body, [0, x, x])
+    assert [(f.cause, f.op) for f in asked] == [(Cut.BYPASSED, "x")]
+
+
+def test_sparse_xs_and_ys_by_their_values_ragged_ones_refused():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        h = tf.sin(x)
+        sparse = tf.SparseTensor(tf.constant([[0, 0], [1, 1], [2, 2]], tf.int64), h, [3, 3])
+        ragged = tf.RaggedTensor.from_row_splits(x, [0, 1, 3])
+        y = tf.square(h)
+        assert why_none(tf.sparse.reduce_sum(sparse), sparse) == []
+        assert why_none(sparse, x) == []
+        assert [f.cause for f in why_none(y, x, stop_gradients=sparse)] == [Cut.STOPPED]
+        with pytest.raises(errors.DtypeError, match=r"xs\[0\] is a RaggedTensor; .* give its flat_values"):
+            why_none(y, ragged)
