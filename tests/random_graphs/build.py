@@ -25,8 +25,8 @@ def _leaf(leaf):
     if leaf.kind == "placeholder":
         static = None if leaf.static is None else list(leaf.static)
         return f"{leaf.name} = tf.placeholder_with_default({value}, {static})"
-    if leaf.kind == "constant":
-        return f"{leaf.name} = {value}"
+    if leaf.kind == "constant":  # TensorFlow forbids to feed constants whose values it used while building
+        return f"{leaf.name} = tf.identity({value})"
     return f"{leaf.name} = tf.get_variable('{leaf.name}', initializer={value}, use_resource={leaf.kind == 'variable'})"
 
 

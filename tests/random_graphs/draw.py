@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from random_graphs import build, points
-from random_graphs.ops import BODIES, CALLS, GROUPS, OPERATORS
+from random_graphs.ops import BODIES, CALLS, CLOSED, GROUPS, OPERATORS
 from random_graphs.programs import Body, Input, Program, Step
 
 SHAPES = ((), (1,), (2,), (3,), (4,), (1, 1), (2, 3), (3, 2), (1, 3), (3, 1), (2, 2), (3, 3), (2, 1, 3), (1, 4, 4, 1))
@@ -221,7 +221,7 @@ class _Drawing:
             return None
         shape = a.shape[1:] if rows else a.shape
         two = place == "scanned" or (place == "loop" and self.chance(0.35))
-        inner, steps, arguments = list(scope), [], []
+        inner, steps, arguments = [] if place in CLOSED else list(scope), [], []
         for _ in range(2 if two else 1):
             name = self.fresh("a")
             arguments.append(name)
@@ -258,5 +258,5 @@ class _Drawing:
     def calls(self):
         """Lop and Rop always, and some of the others."""
         first, second, *others = map(self.fill, CALLS)
-        chosen = [others[int(i)] for i in self.rng.permutation(len(others))[: int(self.rng.integers(1, 4))]]
+        chosen = [others[int(i)] for i in self.rng.permutation(len(others))[: int(self.rng.integers(1, 3))]]
         return tuple(dict.fromkeys([first, second, *chosen]))

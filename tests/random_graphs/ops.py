@@ -367,6 +367,12 @@ GROUPS = {
 # What a step that opens a body runs it by; each has a way to be written in `build`.
 BODIES = ("loop", "loop", "cond", "case", "mapped", "scanned", "filled", "function", "defun", "custom", "recomputed")
 
+# Bodies whose gradient TensorFlow takes by their arguments alone: they see nothing else.
+CLOSED = ("custom", "recomputed")
+
+# Where these stand, differences see what derivatives are told not to.
+CUTS = ("stop_gradient", "nn.moments", "grad_pass_through", "fake_quant", "numpy_function")
+
 # Operators built inside a body, as expressions of what the body has.
 OPERATORS = (
     "symgrad.Lop({y}, {x}, tf.ones_like({y}))",

@@ -9,6 +9,7 @@ import symgrad
 from random_graphs import baseline, build
 from random_graphs.arrays import like, off
 from random_graphs.baseline import said
+from random_graphs.ops import CUTS
 from symgrad import errors
 
 COARSE = {tf.float16, tf.bfloat16, tf.float32, tf.complex64}
@@ -33,7 +34,7 @@ class Trial:
     Attributes:
       found: the outcomes so far.
       values: of each call that gave one.
-      fine: whether all is float64 or complex128, so that differences are good.
+      fine: whether all is float64 or complex128 and nothing cuts derivatives, so that differences are good.
     """
 
     def __init__(self, program, session):
@@ -67,7 +68,11 @@ class Trial:
                 self.moves[leaf.name] = holder, tf.assign(self.names[leaf.name], holder).op
         self.initial = [tf.global_variables_initializer(), tf.tables_initializer()]
         made = {t.dtype.base_dtype for op in self.graph.get_operations() for t in op.outputs}
-        self.fine = not made & COARSE and all(leaf.dtype in ("float64", "complex128") for leaf in self.program.inputs)
+        self.fine = (
+            not made & COARSE
+            and not any(cut in self.source for cut in CUTS)
+            and all(leaf.dtype in ("float64", "complex128") for leaf in self.program.inputs)
+        )
 
     def _twice(self):
         """The values of ys, copied, as a reference variable's are a view; kernels that read beyond a tensor differ."""
