@@ -10,6 +10,8 @@ import symgrad
 from random_graphs import build, check, draw
 from random_graphs.shrink import shrink
 
+pytestmark = pytest.mark.core
+
 SEED = 2026
 # `python -m random_graphs` runs more.
 GRAPHS = int(os.environ.get("SYMGRAD_GRAPHS", "100"))
