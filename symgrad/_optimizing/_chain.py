@@ -52,6 +52,44 @@ class Transform:
         """The gradients to go on with."""
         return pairs
 
+    def under(self, pairs: Pairs, when: tf.Tensor | None) -> Pairs | Gated:
+        """As `self(pairs)`, for transforms that keep something of every call.
+
+        Args:
+          pairs: the gradients, which may be anything where `when` is false.
+          when: boolean scalar, whether the gates in front let this call through; None if there are none.
+        """
+        return self(pairs)
+
+    def state(self, name: str, initial: float = 0.0, dtype: tf.DType = tf.float32) -> Any:
+        """A scalar variable of this transform, saved as `<optimizer>/<name>`; made when first asked for.
+
+        A second transform of the class in one chain has one of its own, `<name>_1`.
+        """
+        return self.optimizer._scalar_state(self._own(name), initial, dtype)
+
+    def slot(self, var: Any, name: str, initial: Any = 0.0) -> Any:
+        """A variable of this transform for each variable, like it and saved with it; made when first asked for.
+
+        Args:
+          var: the variable.
+          name: the slot's name in `get_slot` and in checkpoints.
+          initial: number, or a tensor of the variable's shape and dtype.
+        """
+        name = self._own(name)
+        with tf.init_scope():  # a tf.function under a strategy knows a mirrored variable by another key
+            if tf.is_tensor(initial) or initial:
+                dtype = var.dtype.base_dtype
+                value = initial if tf.is_tensor(initial) else tf.fill(tf.shape(var), tf.constant(initial, dtype))
+                return self.optimizer._get_or_make_slot(var, value, name, name)
+            return self.optimizer._zeros_slot(var, name, name)
+
+    def _own(self, name: str) -> str:
+        """The name, with a number if others of this class stand in front: two of them share no state."""
+        alike = [t for t in self.optimizer.transforms if type(t) is type(self)]
+        place = next((i for i, t in enumerate(alike) if t is self), 0)
+        return f"{name}_{place}" if place else name
+
     def loss(self, loss: tf.Tensor) -> tf.Tensor:
         """The loss whose gradients are computed."""
         return loss
@@ -80,7 +118,7 @@ def run_chain(transforms: Sequence[Callable], pairs: Pairs) -> tuple[Pairs, tf.T
     """
     when = None
     for transform in transforms:
-        result = transform(pairs)
+        result = transform.under(pairs, when) if isinstance(transform, Transform) else transform(pairs)
         if isinstance(result, Gated):
             result, condition = result
             when = condition if when is None else tf.logical_and(when, condition)

@@ -8,6 +8,7 @@ constructor. Who wants a rate in the checkpoint gives a variable.
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +21,8 @@ from ._settable import EagerCell, GraphCell, dtype_of
 from ._variables import home, is_variable, start, unwrap
 
 __all__ = ["Hyperparameters", "is_number"]
+
+_log = logging.getLogger("symgrad")
 
 
 def is_number(value: Any) -> bool:
@@ -154,6 +157,12 @@ class Hyperparameters:
                 raise OptimizerError(
                     f"{self._owner}.{name} is built into a graph and there is no default session to set it in; call "
                     f"optimizer.set(session, {name}={value!r}), or assign under `with session.as_default():`"
+                )
+            if cell.on_a_parameter_server:
+                _log.warning(
+                    "%s.%s is set for this worker; others keep theirs, unless they set it too or share a variable",
+                    self._owner,
+                    name,
                 )
             cell.set(session, value)
         self._given[name] = value

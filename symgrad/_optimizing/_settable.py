@@ -8,6 +8,7 @@ whole graph on its slower executor: 45 us more for 200 variables.)
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,10 @@ class GraphCell:
     def __init__(self, name: str, number: float):
         self._default = np.asarray(number, dtype_of(number))
         with tf.init_scope(), tf.name_scope(""), tf.name_scope(name):
-            # Shared by its name, like a variable: the workers of a cluster see one.
+            # A name that no other process has: a server outlives the jobs that use it, and a name in common would hand
+            # the number that one job has set to the next, whose initialisers do not touch tables.
             self._table = tf.raw_ops.MutableHashTableV2(
-                key_dtype=tf.int64, value_dtype=self._default.dtype, use_node_name_sharing=True
+                key_dtype=tf.int64, value_dtype=self._default.dtype, shared_name=f"{name}_{uuid.uuid4().hex}"
             )
             self._present = self._read()
             # Built now, so that it is there when the graph is finalized.
@@ -57,14 +59,26 @@ class GraphCell:
 
     def write(self, value: tf.Tensor) -> Any:
         """The op that writes a tensor's value."""
-        return tf.raw_ops.LookupTableInsertV2(table_handle=self._table, keys=tf.constant(0, tf.int64), values=value)
+        with self._beside_the_table():
+            return tf.raw_ops.LookupTableInsertV2(table_handle=self._table, keys=tf.constant(0, tf.int64), values=value)
 
     def _read(self) -> tf.Tensor:
-        value = tf.raw_ops.LookupTableFindV2(
-            table_handle=self._table, keys=tf.constant(0, tf.int64), default_value=tf.constant(self._default)
-        )
+        with self._beside_the_table():
+            value = tf.raw_ops.LookupTableFindV2(
+                table_handle=self._table, keys=tf.constant(0, tf.int64), default_value=tf.constant(self._default)
+            )
         value.set_shape([])
         return value
+
+    def _beside_the_table(self) -> Any:
+        # A device function that knows variables and tables alone would ask for a worker, where the table is not, and
+        # the branches of a conditional, which are colocated with what they read, could not be placed.
+        return tf.get_default_graph().colocate_with(self._table, ignore_existing=True)
+
+    @property
+    def on_a_parameter_server(self) -> bool:
+        """Whether other workers train variables there, whose numbers are cells of their own."""
+        return "/job:ps" in self._table.device
 
     def get(self, session: Any) -> float:
         """The number in a session, in the shortest form that rounds to it."""

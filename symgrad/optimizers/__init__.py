@@ -8,7 +8,7 @@ from ._adaptive import Adadelta, Adagrad, RMSProp
 from ._averages import ema, swa
 from ._constraints import rowwise
 from ._ftrl import Ftrl
-from ._gates import accumulate, loss_scale, skip_nonfinite
+from ._gates import accumulate, apply_if_finite, loss_scale, skip_nonfinite
 from ._large_batch import LAMB, Lion
 from ._least_squares import ScipyLeastSquares
 from ._momentum import SGD, Momentum
@@ -49,6 +49,7 @@ __all__ = [
     "Transform",
     "accumulate",
     "add_noise",
+    "apply_if_finite",
     "centralize",
     "clip_by_global_norm",
     "clip_by_norm",

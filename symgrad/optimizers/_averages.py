@@ -31,14 +31,14 @@ class _Average(Transform):
     def average(self, var: Any) -> Any:
         """The variable that holds the average of a variable."""
         with tf.init_scope():  # a tf.function under a strategy knows a mirrored variable by another key
-            return self.optimizer.get_slot(var, self.slot_name)
+            return self.optimizer.get_slot(var, self._own(self.slot_name))
 
     def create(self, variables: Sequence[Any]) -> None:
         """The averages begin where the variables do."""
         swaps = self._swaps.setdefault(home(), {})
         for var in variables:
             if var.ref() not in swaps:
-                self.optimizer._get_or_make_slot(var, start(var), self.slot_name, self.slot_name)
+                self.slot(var, self.slot_name, start(var))
                 # Built now, so that it is there when the graph is finalized.
                 swaps[var.ref()] = var if home() is None else self._swap(var)
 
