@@ -51,5 +51,5 @@ def _without_dumps() -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """The first line of what the vectoriser says."""
-    return str(error).strip().splitlines()[0]
+    """The first line of what the vectoriser says; the kind of the error if it says nothing."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -97,7 +97,10 @@ def fed(tensor: tf.Tensor, value: Any) -> np.ndarray:
 
 def flatten(structure: Any) -> list[Any]:
     """The leaves of a structure; variables and IndexedSlices are leaves."""
-    return tf.nest.flatten(structure)
+    try:
+        return tf.nest.flatten(structure)
+    except RecursionError:
+        raise ShapeError(f"a {type(structure).__name__} contains itself; give a structure of tensors") from None
 
 
 def pack(structure: Any, leaves: Sequence[Any]) -> Any:
@@ -114,8 +117,7 @@ def outputs(ys: Any) -> list[tf.Tensor]:
     """
     tensors = []
     for i, y in enumerate(flatten(ys)):
-        _refuse_eager(y, f"ys[{i}]")
-        tensor = densify(tf.convert_to_tensor(unwrap(y)) if not isinstance(y, tf.IndexedSlices) else y)
+        tensor = output(y, f"ys[{i}]")
         if not is_floating(tensor):
             raise DtypeError(
                 f"ys[{i}] ({tensor.name}) has dtype {tensor.dtype.base_dtype.name}; only floating and complex tensors "
@@ -125,13 +127,38 @@ def outputs(ys: Any) -> list[tf.Tensor]:
     return tensors
 
 
+def output(y: Any, label: str) -> tf.Tensor:
+    """One y as a dense tensor; refused if it is eager or does not become one."""
+    _refuse_eager(y, label)
+    if isinstance(y, tf.IndexedSlices):
+        return densify(y)
+    try:
+        return tf.convert_to_tensor(unwrap(y))
+    except (TypeError, ValueError) as error:
+        raise DtypeError(f"{label} is a {type(y).__name__}; wanted a dense tensor{_parts(y)}: {error}") from None
+
+
+def _parts(value: Any) -> str:
+    """What of a sparse or ragged tensor has derivatives."""
+    parts = {tf.SparseTensor: ", such as its .values", tf.RaggedTensor: ", such as its .flat_values"}
+    return next((said for kind, said in parts.items() if isinstance(value, kind)), "")
+
+
+def check_session(session: Any, graph: tf.Graph | None = None) -> None:
+    """Raise GraphMismatchError for what is no session, or one of another graph than `graph`."""
+    if not hasattr(session, "run") or not hasattr(session, "graph"):
+        raise GraphMismatchError(f"session={session!r}; wanted a tf.Session of the graph of the tensors")
+    if graph is not None and session.graph is not graph:
+        raise GraphMismatchError("the session is that of another graph than the tensors'; open tf.Session(graph=...)")
+
+
 def symbolic(ys: Any) -> list[Any]:
     """The leaves of ys that belong to a graph (variables, tensors, slices), to find the graph to build in."""
     leaves = flatten(ys)
     for i, y in enumerate(leaves):
         _refuse_eager(y, f"ys[{i}]")
-        if not hasattr(y, "graph"):
-            raise DtypeError(f"ys[{i}] is a {type(y).__name__}; wanted a tensor of a graph")
+        if not hasattr(y, "graph") or isinstance(y, tf.Operation | tf.SparseTensor | tf.RaggedTensor):
+            raise DtypeError(f"ys[{i}] is a {type(y).__name__}; wanted a tensor of a graph{_parts(y)}")
     if not leaves:
         raise ShapeError("ys is empty; give at least one tensor to differentiate")
     return leaves
@@ -159,8 +186,9 @@ def inputs(xs: Any, graph: tf.Graph, *, any_dtype: bool = False) -> list[Input]:
 
 def _input(x: Any, graph: tf.Graph, label: str, any_dtype: bool) -> Input:
     x = unwrap(x)
-    if not tf.is_tensor(x) and not is_variable(x):
-        raise DtypeError(f"{label} is a {type(x).__name__}; wanted a tensor or a variable that ys are computed from")
+    if (not tf.is_tensor(x) and not is_variable(x)) or isinstance(x, tf.SparseTensor | tf.RaggedTensor):
+        wanted = f"a tensor{_parts(x)}, or a variable that ys are computed from"
+        raise DtypeError(f"{label} is a {type(x).__name__}; wanted {wanted}")
     handle = x.handle if hasattr(x, "handle") else x._ref() if is_variable(x) else x
     if isinstance(x, tf.IndexedSlices):
         raise DtypeError(f"{label} is an IndexedSlices; differentiate with respect to its .values")
@@ -246,7 +274,7 @@ def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list
     """
     try:
         leaves = _tf.flatten_up_to(structure, given, check_types=False)
-    except (TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise ShapeError(f"{name} must have the structure of what it multiplies: {error}") from None
     return [_vector(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes))]
 

@@ -99,6 +99,7 @@ __all__ = [
     "is_recompute",
     "is_resource_variable",
     "is_stateful",
+    "op_being_differentiated",
     "op_def_registry",
     "pfor",
     "register_python_function",
@@ -204,6 +205,30 @@ def register_python_function(function):
 def active_overrides(graph):
     """The gradient_override_map that is in force in a graph, which has no public name."""
     return dict(graph._gradient_override_map)
+
+
+def op_being_differentiated(error):
+    """The op, innermost first, whose gradient function was at work when `error` was raised; None if none was.
+
+    tf.gradients does not say. It calls every gradient function through `_MaybeCompile`, looks at what came back in
+    `_VerifyGeneratedGradients`, and misses a function in `_GradientsHelper` (a LookupError); each holds the op.
+    """
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        found, trace = None, error.__traceback__
+        while trace is not None:
+            name, held = trace.tb_frame.f_code.co_name, trace.tb_frame.f_locals
+            if name in _CALLERS or (name == "_GradientsHelper" and isinstance(error, LookupError)):
+                found = held.get("op") or found
+            trace = trace.tb_next
+        if found is not None:
+            return found
+        error = error.__cause__ or error.__context__
+    return None
+
+
+_CALLERS = frozenset({"_MaybeCompile", "_VerifyGeneratedGradients"})
 
 
 def is_stateful(op_type):

@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
 from ._control_flow import MUTATED, PrivateCopy, alias, bodies, mend_zero_gradients, private, rebuild_for_reverse
+from ._where import made_at
 from .errors import ControlFlowError, MissingRuleError, SymgradError
 
 
@@ -45,7 +46,7 @@ def reverse(
     loops = any(op.type in ("Exit", "RefExit") for op in between.ops)
     first = len(graph.get_operations()) if loops else 0
     scope = graph.unique_name(options["name"], mark_as_used=False)
-    with _attached(copy.ops(between.ops), copy.recomputed, linear=linear), rules.one_pass(scope):
+    with _attached(copy.ops(between.ops), copy.recomputed, linear=linear), rules.one_pass(scope), _typed():
         found = tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
     if loops:
         mend_zero_gradients(graph, first)
@@ -128,8 +129,7 @@ def vjp(
       MissingRuleError: an op on the way has a derivative that nobody computes; without it the result were incomplete.
       NotLinearError: if `linear`, a user's gradient function that is not.
     """
-    with _typed("a gradient function between xs and ys"):
-        return Pullback(ys, xs, stop=stop, between=between, name=name, linear=linear)(cotangents)
+    return Pullback(ys, xs, stop=stop, between=between, name=name, linear=linear)(cotangents)
 
 
 def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> list[Any]:
@@ -141,7 +141,7 @@ def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> lis
     """
     function = _checked(op) if _is_users(op) else _rule(op) or _tf.get_gradient_function(op)
     wanted = len(op.inputs)  # taken before: the gradient of a loop gives it further inputs
-    with _attached([op], linear=True), _typed(f"the gradient function of {op.type} {op.name!r}"):
+    with _attached([op], linear=True), _typed(op):
         found = function(op, *cotangents)
     found = list(found) if isinstance(found, list | tuple) else [found]
     if len(found) != wanted:
@@ -152,14 +152,26 @@ def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> lis
 
 
 @contextlib.contextmanager
-def _typed(what: str) -> Iterator[None]:
-    """Say of an error in a gradient function what it means: there is no usable rule."""
+def _typed(op: tf.Operation | None = None) -> Iterator[None]:
+    """Say of an error in a gradient function what it means: there is no usable rule.
+
+    Without an `op` it is asked of the error whose gradient function raised it; what `tf.gradients` says of its
+    arguments stays as it is.
+    """
     try:
         yield
     except SymgradError:
         raise
     except Exception as error:
-        raise MissingRuleError(f"{what} failed with {type(error).__name__}: {error}") from error
+        op = op or _tf.op_being_differentiated(error)
+        if op is None:
+            raise
+        made = made_at(op)
+        said = f"{type(error).__name__}: {error}" if str(error).strip() else type(error).__name__
+        raise MissingRuleError(
+            f"the gradient function of {op.type} {op.name!r}{f' (made at {made})' if made else ''} failed with {said}. "
+            f"Give a rule with symgrad.rules.transpose({op.type!r}), or wrap the op's inputs in tf.stop_gradient"
+        ) from error
 
 
 def _rule(op: tf.Operation) -> Callable[..., Any] | None:

@@ -1,6 +1,7 @@
-"""Building ops inside a control flow context that exists."""
+"""Building ops inside a control flow context that exists, and in that of V1."""
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,3 +27,31 @@ def in_place_of(op: tf.Operation, context: Any) -> Iterator[None]:
         waits = op.control_inputs if context is op._get_control_flow_context() else []
         with tf.control_dependencies(list(waits)):
             yield
+
+
+def in_v1_frame(op: tf.Operation) -> bool:
+    """True for an op in a V1 loop or branch. The context of an op that XLA is to compile is none of these."""
+    context = op._get_control_flow_context()
+    while context is not None and not (context.IsWhileContext() or context.IsCondContext()):
+        context = context.outer_context
+    return context is not None
+
+
+_SWITCH = threading.RLock()
+
+
+@contextlib.contextmanager
+def v1_control_flow() -> Iterator[None]:
+    """Loops and branches built in the block are those of V1.
+
+    TensorFlow's switch is one for the process: two threads that each put it back would leave it as neither found it.
+    """
+    with _SWITCH:
+        switch = tf.control_flow_v2_enabled()
+        if switch:
+            tf.disable_control_flow_v2()
+        try:
+            yield
+        finally:
+            if switch:
+                tf.enable_control_flow_v2()

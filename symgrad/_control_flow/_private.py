@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
 from ..errors import ControlFlowError
-from ._in_context import in_place_of
+from ._in_context import in_place_of, in_v1_frame
 from ._inline import can_inline, inline, inline_within
 
 # Where TensorFlow's gradient code looks for the Python graphs of a functional op: attribute of the op, of the object.
@@ -57,7 +57,7 @@ class PrivateCopy:
         self._ops: dict[tf.Operation, list[tf.Operation]] = {}
         self.recomputed: list[tf.Operation] = []
         touched = _touched(between)
-        if any(op._get_control_flow_context() is not None for op in touched):
+        if any(map(in_v1_frame, touched)):
             self.recomputed = [op for op in touched if needs_copy(op)]
             return
         for op in touched:

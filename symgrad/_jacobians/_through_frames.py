@@ -4,12 +4,12 @@ A few vectors, and all at once, are built where the loops are, and share their f
 as a template, and a loop runs copies of it, each of which goes forward as well.
 """
 
-import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import tensorflow.compat.v1 as tf
 
+from .._control_flow import v1_control_flow
 from .._pfor import reason, strict_pfor
 from .._sizes import Count, size_along
 from ..errors import ControlFlowError, SymgradError
@@ -42,7 +42,7 @@ def sweep_in_frames(linear: LinearMap, block_size: int | None, label: str) -> Re
         cause = _SEVERAL_LOOPS
         if linear.vectorisable:
             try:
-                with _v1_control_flow():
+                with v1_control_flow():
                     return _swept(linear, block_size or linear.count, _vectorised, label)
             except SymgradError:
                 raise
@@ -118,16 +118,3 @@ def _vectorised(linear: LinearMap, seeds: tf.Tensor) -> Results:
 
     found = iter(strict_pfor(one, count, in_frames=True))
     return [next(found) if p else None for p in present]
-
-
-@contextlib.contextmanager
-def _v1_control_flow() -> Iterator[None]:
-    """The loops that the vectoriser makes of V1 loops are V1 loops, or it mistakes their insides for its own."""
-    switch = tf.control_flow_v2_enabled()
-    if switch:
-        tf.disable_control_flow_v2()
-    try:
-        yield
-    finally:
-        if switch:
-            tf.enable_control_flow_v2()

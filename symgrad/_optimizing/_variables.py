@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
+from .._control_flow import v1_control_flow
 
 __all__ = [
     "assign",
@@ -111,11 +112,8 @@ def branches_that_know_references() -> Iterator[None]:
     if home() is not tf.get_default_graph() or not tf.control_flow_v2_enabled():
         yield
         return
-    tf.disable_control_flow_v2()
-    try:
+    with v1_control_flow():
         yield
-    finally:
-        tf.enable_control_flow_v2()
 
 
 def start(var: Any) -> tf.Tensor:

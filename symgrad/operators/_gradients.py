@@ -46,8 +46,7 @@ def gradients(
       >>> run(symgrad.gradients(x ** 2, x))
       [array([2., 4.], dtype=float32)]
     """
-    ys = [tf.convert_to_tensor(y) if not isinstance(y, tf.IndexedSlices) else y for y in _listed(ys)]
-    dense = [_tensors.densify(y) for y in ys]
+    dense = [_tensors.output(y, f"ys[{i}]") for i, y in enumerate(_listed(ys))]
     graph = _tensors.building_graph(dense)
     with graph.as_default():
         tensors = [x.tensor for x in _tensors.inputs(_listed(xs), graph, any_dtype=True)]

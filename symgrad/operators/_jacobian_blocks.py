@@ -79,6 +79,7 @@ def jacobian_blocks(
     with Call(y, x, None, "raise", "jacobian_blocks") as call:
         if len(call.ys) != 1 or len(call.xs) != 1:
             raise ShapeError("jacobian_blocks takes one y and one x; call it for each pair")
+        _tensors.check_session(session, call.ys[0].graph)
         between = rules.between(call.ys, call.tensors)
         _disconnected.for_paths(between, call.ys, call.xs, "raise")
         check_holomorphic(between, call.ys, call.xs)

@@ -54,7 +54,7 @@ def Rop(
 
     Reference: J. Towns (2017), A new trick for calculating Jacobian vector products.
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method={method!r}; wanted one of {', '.join(map(repr, METHODS))}")
     with Call(ys, xs, stop_gradients, disconnected, name) as call:
         vectors = _tensors.vectors(tangents, xs, call.xs, "tangents")

@@ -7,29 +7,31 @@ accumulators and what does not meet is silently zero. These take the same ops an
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from ._registry import transpose
 
-_passes: list[str] = []
+# Each thread has its own: two may take gradients in two graphs at the same time.
+_source: ContextVar[str] = ContextVar("source")
 
 
 @contextlib.contextmanager
 def one_pass(source: str) -> Iterator[None]:
     """The gradients built in the block are one sum; `source` sets it apart from those of other passes in the graph."""
-    _passes.append(source)
+    outer = _source.set(source)
     try:
         yield
     finally:
-        _passes.pop()
+        _source.reset(outer)
 
 
 def _accumulator(array: tf.Tensor, flow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Handle and flow of the array of gradients that belongs to an array in this pass."""
     with tf.get_default_graph().colocate_with(array.op):
-        handle, _ = tf.raw_ops.TensorArrayGradV3(handle=array, flow_in=flow, source=_passes[-1])
+        handle, _ = tf.raw_ops.TensorArrayGradV3(handle=array, flow_in=flow, source=_source.get())
     with tf.control_dependencies([handle]):
         return handle, tf.identity(flow, name="gradient_flow")
 

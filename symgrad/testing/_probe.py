@@ -30,7 +30,10 @@ class Probe:
             self.xs = _tensors.inputs(xs, self.graph)
             self._values = [x.value() for x in self.xs]
         self.feeds = dict(feed_dict or {})
-        self.session = session or tf.get_default_session() or self._own_session()
+        given = session or tf.get_default_session()
+        if given is not None:
+            _tensors.check_session(given, self.graph)
+        self.session = given or self._own_session()
 
     def _own_session(self) -> tf.Session:
         with self.graph.as_default():

@@ -115,3 +115,15 @@ def test_v1_branch_behind_a_v2_loop(run):
     check_adjoint(y, x, session=run.session)
     check_adjoint(y, x, session=run.session, method="double_vjp")
     np.testing.assert_array_equal(run(y), first)
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns", "auto"])
+def test_a_jacobian_through_a_function_for_xla_leaves_the_function_running(graph, mode):
+    """Its op lies in a context of control flow that is neither a loop nor a branch."""
+    x = tf.constant([1.0, 2.0, 3.0], tf.float64)
+    y = tf.function(lambda v: tf.tanh(v * v), jit_compile=True)(x)
+    found = symgrad.jacobian(y, x, mode=mode)
+    with tf.Session() as session:
+        values, matrix, value = session.run([x, found, y])
+    np.testing.assert_allclose(matrix, np.diag(2 * values * (1 - np.tanh(values**2) ** 2)), atol=1e-13)
+    np.testing.assert_allclose(value, np.tanh(values**2), rtol=1e-12)
