@@ -144,11 +144,11 @@ def _parts(value: Any) -> str:
     return next((said for kind, said in parts.items() if isinstance(value, kind)), "")
 
 
-def check_session(session: Any, graph: tf.Graph | None = None) -> None:
+def check_session(session: Any, graph: tf.Graph) -> None:
     """Raise GraphMismatchError for what is no session, or one of another graph than `graph`."""
     if not hasattr(session, "run") or not hasattr(session, "graph"):
         raise GraphMismatchError(f"session={session!r}; wanted a tf.Session of the graph of the tensors")
-    if graph is not None and session.graph is not graph:
+    if session.graph is not graph:
         raise GraphMismatchError("the session is that of another graph than the tensors'; open tf.Session(graph=...)")
 
 

@@ -51,6 +51,10 @@ from tensorflow.python.ops.control_flow_util_v2 import get_func_graph
 # The vectoriser behind tf.vectorized_map, which cannot be told to refuse what it does not convert.
 from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
 
+# How it converts each op type, some of them wrongly; wrap: the form in which a converter answers.
+from tensorflow.python.ops.parallel_for.pfor import _pfor_converter_registry as pfor_converters
+from tensorflow.python.ops.parallel_for.pfor import wrap as pfor_wrap
+
 # To rebuild resource variables of graphs that were stored without collections; tf.Variable.from_proto makes
 # reference variables only; and for variables that no distribution strategy mirrors (hyperparameters).
 # is_resource_variable: a mirrored variable raises when asked for its handle, so hasattr cannot tell.
@@ -102,6 +106,8 @@ __all__ = [
     "op_being_differentiated",
     "op_def_registry",
     "pfor",
+    "pfor_converters",
+    "pfor_wrap",
     "register_python_function",
     "results_of_custom_gradient",
     "share_functions",
