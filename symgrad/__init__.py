@@ -26,6 +26,7 @@ _PACKAGES = (
     "cli",
     "diagnose",
     "graph",
+    "linops",
     "loaders",
     "operators",
     "optimizers",

@@ -3,6 +3,7 @@ from . import cli as cli
 from . import diagnose as diagnose
 from . import errors as errors
 from . import graph as graph
+from . import linops as linops
 from . import loaders as loaders
 from . import operators as operators
 from . import optimizers as optimizers

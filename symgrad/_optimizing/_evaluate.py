@@ -1,13 +1,13 @@
 """Evaluate a graph at points of a vector of variables: one session call a point, none for the same point again."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
-from ..errors import OptimizerError, ShapeError
+from .._session_callable import SessionCallable
+from ..errors import OptimizerError
 from ._vector import Vector
 
 Feeds = Mapping[Any, Any]
@@ -37,7 +37,7 @@ class Evaluator:
         self._tensors = tensors
         self._feed_of: Callable[[int], Feeds] = feed_dict if callable(feed_dict) else lambda step: feed_dict or {}
         self._run_kwargs = run_kwargs
-        self._callables: dict[Any, _Callable] = {}
+        self._callables: dict[Any, SessionCallable] = {}
         self.iteration = 0
         self.evaluations = 0
         self._feeds = self._feed_of(0)
@@ -91,28 +91,8 @@ class Evaluator:
             return self.session.run(fetches, feeds, **self._run_kwargs)
         key = id(fetches), tuple(feeds)
         if key not in self._callables:
-            self._callables[key] = _Callable(self.session, fetches, list(feeds))
+            self._callables[key] = SessionCallable(self.session, fetches, list(feeds))
         return self._callables[key](feeds.values())
-
-
-class _Callable:
-    """`session.run` of fixed fetches and feeds, without the work that it does at every call."""
-
-    def __init__(self, session: tf.Session, fetches: Any, feeds: list[Any]):
-        self._fetches = fetches
-        self._feeds = [session.graph.as_graph_element(feed, allow_operation=False) for feed in feeds]
-        flat = [session.graph.as_graph_element(fetch) for fetch in tf.nest.flatten(fetches)]
-        tensors = [t for t in flat if not isinstance(t, tf.Operation)]
-        targets = [t for t in flat if isinstance(t, tf.Operation)]
-        self._call = _tf.callable_of(session, self._feeds, tensors, targets)
-
-    def __call__(self, values: Iterable[Any]) -> Any:
-        arrays = [np.asarray(v, t.dtype.as_numpy_dtype) for v, t in zip(values, self._feeds)]
-        for array, t in zip(arrays, self._feeds):
-            if not t.shape.is_compatible_with(array.shape):
-                raise ShapeError(f"{t.name} is fed an array of shape {array.shape}, its shape is {t.shape}")
-        found = self._call(*arrays)
-        return tf.nest.pack_sequence_as(self._fetches, found) if found else None
 
 
 def real_vector(values: Sequence[Any]) -> tf.Tensor:

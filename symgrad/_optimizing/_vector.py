@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from .._flat import Flat
 from ..errors import DtypeError, OptimizerError, ShapeError
 
 
@@ -26,8 +27,8 @@ class Vector:
         self.variables = list(variables)
         for v in self.variables:
             _check(v)
-        self._sizes = [int(np.prod(v.shape.as_list(), dtype=np.int64)) for v in self.variables]
-        self.size = sum(self._sizes)
+        self._flat = Flat(self.variables)
+        self.size = self._flat.size
         self.value = self.pack(self.variables)
         self.given = tf.placeholder(tf.float64, [self.size], name="given")
         self.assign = tf.group(
@@ -36,16 +37,11 @@ class Vector:
 
     def pack(self, tensors: Sequence[Any], leading: int = 0) -> tf.Tensor:
         """Tensors shaped like the variables, with `leading` dimensions in front of each, as one of [..., size]."""
-        flat = [
-            tf.cast(tf.reshape(t, tf.concat([tf.shape(t)[:leading], [size]], 0)), tf.float64)
-            for t, size in zip(tensors, self._sizes)
-        ]
-        return flat[0] if len(flat) == 1 else tf.concat(flat, -1)
+        return self._flat.pack(tensors, leading)
 
     def unpack(self, vector: tf.Tensor) -> list[tf.Tensor]:
         """The parts of a vector, each of the shape and dtype of its variable."""
-        parts = tf.split(vector, self._sizes)
-        return [tf.cast(tf.reshape(p, v.shape), v.dtype.base_dtype) for p, v in zip(parts, self.variables)]
+        return self._flat.unpack(vector)
 
     def bounds(self, by_variable: Mapping[Any, tuple[Any, Any]]) -> tuple[np.ndarray, np.ndarray] | None:
         """Lower and upper bounds of each number, from a pair of numbers or arrays for each bounded variable."""
