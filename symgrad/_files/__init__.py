@@ -1,15 +1,18 @@
 """Files and bytes in, checked GraphDefs out; nothing here imports a graph into TensorFlow."""
 
-from ._calls import called_by, calls_itself, functions_of
+from ._calls import called_by, functions_of
+from ._claims import brought_elements, claimed_elements, excess
 from ._read import GraphFile, read, read_graph_def
 from ._wiring import Wiring, ends, wiring
 
 __all__ = [
     "GraphFile",
     "Wiring",
+    "brought_elements",
     "called_by",
-    "calls_itself",
+    "claimed_elements",
     "ends",
+    "excess",
     "functions_of",
     "read",
     "read_graph_def",

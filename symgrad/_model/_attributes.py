@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from .._files import brought_elements, claimed_elements
+
 if TYPE_CHECKING:
     import networkx
 
@@ -18,7 +20,8 @@ def attributes(graph: "networkx.MultiDiGraph", name: str) -> dict[str, Any]:
 
     Returns:
       Attribute name to value: numbers, strings, lists, dtype names, shape tuples (None for an unknown rank), NumPy
-      arrays for tensors, and a function's name for a function.
+      arrays for tensors, and a function's name for a function. A tensor that claims far more elements than its source
+      brings is described in words, as a damaged one is.
 
     Raises:
       LookupError: the source has no op of that name, or the graph was not made by `build`.
@@ -103,8 +106,6 @@ def _read(
 
 def value(attr: Any) -> Any:
     """The Python value of an AttrValue."""
-    import tensorflow.compat.v1 as tf
-
     kind = attr.WhichOneof("value")
     if kind == "s":
         return attr.s.decode("utf-8", "replace")
@@ -113,15 +114,31 @@ def value(attr: Any) -> Any:
     if kind == "shape":
         return _shape(attr.shape)
     if kind == "tensor":
-        try:
-            return tf.make_ndarray(attr.tensor)
-        except (TypeError, ValueError):
-            return f"a damaged tensor of dtype {dtype_name(attr.tensor.dtype)}"
+        return _tensor(attr.tensor)
     if kind == "func":
         return attr.func.name
     if kind == "list":
         return _list(attr.list)
     return getattr(attr, kind) if kind else None
+
+
+# A file of 200 bytes may claim 10^12 elements: what is much larger than what the file brings is not made.
+_FILLED = 1 << 24
+
+
+def _tensor(proto: Any) -> Any:
+    """The array, or in words what cannot be one or should not."""
+    import tensorflow.compat.v1 as tf
+
+    size, brought = claimed_elements(proto), brought_elements(proto)
+    if size > max(_FILLED, brought):
+        return (
+            f"{dtype_name(proto.dtype)} {list(_shape(proto.tensor_shape) or ())} filled up with the last of {brought}"
+        )
+    try:
+        return tf.make_ndarray(proto)
+    except (TypeError, ValueError):
+        return f"a damaged tensor of dtype {dtype_name(proto.dtype)}"
 
 
 def _list(values: Any) -> list:

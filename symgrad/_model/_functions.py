@@ -8,7 +8,7 @@ from ..errors import GraphMismatchError, LoadError
 from ._arrays import from_graph_def
 from ._attributes import node_def_of, value
 from ._build import from_core
-from ._library import add_functions, library
+from ._library import library
 
 if TYPE_CHECKING:
     import networkx
@@ -208,8 +208,7 @@ def _body(graph: Any, name: str, shapes: list[tuple | None]) -> "networkx.MultiD
     if function is None:
         raise GraphMismatchError(f"the graph has no function named {name!r}, which an op of it calls")
     arguments = len(function.signature.input_arg)
-    called = tf.GraphDef()
-    add_functions(called, function.node_def, find=find)
+    called = _signatures(function.node_def, find)
     try:
         with tf.Graph().as_default():
             if called.library.function:
@@ -235,6 +234,21 @@ def _body(graph: Any, name: str, shapes: list[tuple | None]) -> "networkx.MultiD
         outputs=[flat.get(result, result) for result in results],
     )
     return built
+
+
+def _signatures(nodes: Any, find: Any) -> Any:
+    """A GraphDef with the functions that nodes call, without what is in them.
+
+    The converter asks for no more, and with all that these call in turn a chain of n functions would take n^2.
+    """
+    import tensorflow.compat.v1 as tf
+
+    called = tf.GraphDef()
+    for name in _files.called_by(nodes):
+        function = find(name)
+        if function is not None:
+            called.library.function.add().signature.CopyFrom(function.signature)
+    return called
 
 
 def _pair(body: "networkx.MultiDiGraph", forward: "networkx.MultiDiGraph") -> None:

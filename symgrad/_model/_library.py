@@ -80,7 +80,11 @@ def _digest(function: Any, known: dict[str, str]) -> str:
         return position.get(name, name), "^" if text.startswith("^") else port
 
     rows = [
-        (node.op, attribute_key(node, lambda name: known.get(name, name)), [place(text) for text in node.input])
+        (
+            known.get(node.op, node.op),
+            attribute_key(node, lambda name: known.get(name, name)),
+            [place(text) for text in node.input],
+        )
         for node in function.node_def
     ]
     kinds = [(arg.type, arg.type_attr, arg.number_attr, arg.type_list_attr) for arg in (*inputs, *outputs)]

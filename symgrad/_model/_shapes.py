@@ -140,8 +140,9 @@ def _check(name: str, shape: Any, dims: list[int]) -> None:
 def _infer(graph_def: Any) -> dict[str, list[tuple[int | None, ...] | None]]:
     import tensorflow.compat.v1 as tf
 
-    if _files.calls_itself(graph_def.library.function):
-        raise ValueError("a function of it calls itself")
+    reason = _files.excess(graph_def)
+    if reason is not None:
+        raise ValueError(reason)
     for node in graph_def.node:  # places say nothing of shapes, and TensorFlow is slow at ops that have none
         node.ClearField("device")
         node.attr["_class"].list.Clear()

@@ -38,6 +38,7 @@ def of_calls(
     turns: Mapping[str, int],
     *,
     measure: Callable[["networkx.MultiDiGraph"], dict[str, Any]],
+    known: dict[Any, Any],
 ) -> Calls:
     """Cost of the ops that call functions.
 
@@ -46,9 +47,11 @@ def of_calls(
       outputs: (dtype, shape) of every output of every op.
       turns: numbers of turns of loops by the name of the op.
       measure: `cost` for a body, whose arguments have the shapes that the call gives them.
+      known: costs of functions, here and in the functions that are called: each is computed once for the same shapes,
+        however often it is called. In a file of a few kB the number of calls may double at each of many levels.
     """
     calls = Calls()
-    known: dict[Any, Any] = {}
+    named: set[Any] = set()
     if graph.graph.get("depth", 0) >= DEPTH:
         return calls  # a function that calls itself; the type stays among those without a formula
     for name in calling(graph):
@@ -61,7 +64,7 @@ def of_calls(
             continue
         found = {}
         for key, body in list(inner.items()):
-            what = body.graph["function"], tuple(shapes)
+            what = _key(body)
             if what not in known:
                 known[what] = measure(body), body
             found[key], inner[key] = known[what]
@@ -74,9 +77,17 @@ def of_calls(
             calls.kept[name] = _kept(inner["body"], count)
             held = graph.graph.setdefault("held", {})
             held.update({(name, index): shape for index, shape in _pushed_shapes(inner["body"]).items()})
-        _merge_unknown(calls, name, found)
+        fresh = {key for key, body in inner.items() if _key(body) not in named}
+        named.update(map(_key, inner.values()))
+        _merge_unknown(calls, name, found, fresh)
         _check_results(calls, (name, outputs[name]), inner)
     return calls
+
+
+def _key(body: "networkx.MultiDiGraph") -> tuple:
+    """Which function it is, and what its cost depends on: its arguments, and how deep it may look for calls."""
+    shapes = tuple(body.nodes[name]["outputs"] for name in body.graph["inputs"])
+    return body.graph["function"], shapes, tuple(body.graph.get("held", {}).items()), body.graph["depth"]
 
 
 def _input_shapes(graph: "networkx.MultiDiGraph", name: Any, outputs: Mapping[Any, Any]) -> list[tuple | None]:
@@ -121,11 +132,12 @@ def _pushed(body: "networkx.MultiDiGraph") -> dict[int, Any]:
     return found
 
 
-def _merge_unknown(calls: Calls, name: Any, found: Mapping[str, dict[str, Any]]) -> None:
+def _merge_unknown(calls: Calls, name: Any, found: Mapping[str, dict[str, Any]], fresh: set[str]) -> None:
+    """What is unknown of an op's functions; by name only where the function is called first."""
     for key, cost in found.items():
         for kind, count in cost["unknown"]["types"].items():
             calls.unknown["types"][kind] = calls.unknown["types"].get(kind, 0) + count
-        for what in ("ops", "loops"):
+        for what in ("ops", "loops") if key in fresh else ():
             calls.unknown[what] += [f"{name}.{key}.{inner}" for inner in cost["unknown"][what]]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._collector import collector_paused
 from .._model._attributes import all_nodes, value
-from .._model._functions import calling, walk
+from .._model._functions import calling, functions
 from .._model._schedule import frame_runs, schedule
 from .._model._shapes import complete
 from ..errors import GraphMismatchError
@@ -68,16 +68,16 @@ def cost(
     _check_keys(graph, sizes)
     held = dict(graph.graph.get("held", {}))  # what these sizes tell of lists is true for them alone
     with collector_paused():
-        found = _cost(graph, sizes, fetches)
+        found = _cost(graph, sizes, fetches, {})
     graph.graph["held"] = held
     return found
 
 
-def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any) -> dict[str, Any]:
+def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any, known: dict[Any, Any]) -> dict[str, Any]:
     part = _needed(graph, fetches)
     outputs = complete(part, sizes)
     turns = {name: number for name, number in sizes.items() if isinstance(number, int) and name != "batch"}
-    calls = of_calls(part, outputs, turns, measure=lambda body: _cost_of_body(body, sizes))
+    calls = of_calls(part, outputs, turns, measure=lambda body: _cost_of_body(body, sizes, known), known=known)
     runs, untold = frame_runs(part, turns)
     if "outputs" in graph.graph:
         graph.graph["shapes"] = {name: [shape for _, shape in specs] for name, specs in outputs.items()}
@@ -92,15 +92,15 @@ def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any) -
         node["flops"] = flops[name] * times if name in flops else None
         node["bytes"] = sum(size or 0 for size in made[name]) * times
         graph.nodes[name].update(flops=node["flops"], bytes=node["bytes"])
-    known = {name: [size or 0 for size in row] for name, row in made.items()}
-    peak = peak_of(part, schedule(part), known, runs=runs, inner=calls.peak)
+    filled = {name: [size or 0 for size in row] for name, row in made.items()}
+    peak = peak_of(part, schedule(part), filled, runs=runs, inner=calls.peak)
     open_shapes = [name for name, row in made.items() if None in row and part.nodes[name]["type"] not in _TINY]
     return {
         **_total([node for _, node in part.nodes(data=True)]),
         **_totals(part),
         "peak": {"bytes": peak.bytes, "op": peak.op, "live": peak.live},
         "kept": _kept(part),
-        "dense": _dense(part, known),
+        "dense": _dense(part, filled),
         "unknown": {
             "types": dict(Counter(without) + Counter(calls.unknown["types"])),
             "ops": sorted({*unknown, *open_shapes, *calls.unknown["ops"]}),
@@ -115,17 +115,18 @@ def _shape_of(outputs: Mapping[Any, Any], tensor: str) -> tuple | None:
     return specs[int(index)][1] if int(index) < len(specs) else None
 
 
-def _cost_of_body(body: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[str, Any]:
+def _cost_of_body(body: "networkx.MultiDiGraph", sizes: Mapping[str, Any], known: dict[Any, Any]) -> dict[str, Any]:
     """The cost of a function, which knows the shapes of its arguments from the op that calls it."""
     inside = {name: size for name, size in sizes.items() if name not in body.graph["inputs"]}
-    return _cost(body, inside, None)
+    return _cost(body, inside, None, known)
 
 
 def _check_keys(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> None:
     """Refuse a key that stands for nothing; loops may be in functions, which are read only where that is in doubt."""
     left = {key for key in sizes if key != "batch" and not _is_in(graph, key)}
     if left and calling(graph):
-        left = {key for key in left if not any(_is_in(body, key) for _, body in walk(graph))}
+        inner = [body for _, body in functions(graph) if not isinstance(body, Exception)]
+        left = {key for key in left if not any(_is_in(body, key) for body in inner)}
     for key in sorted(left):
         raise GraphMismatchError(
             f"sizes has {key!r}, which is neither 'batch' nor a placeholder nor a loop in this graph"

@@ -5,12 +5,15 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .._files import GraphFile, calls_itself, ends, read
+from .._files import GraphFile, ends, excess, read
 from ..errors import ControlFlowError, LoadError
 from ._model import Model
 from ._variables import variables_of
 
 _LOG = logging.getLogger("symgrad")
+
+# The shape function of this internal op type reads an input that is not there (seen in TensorFlow 2.21).
+_FATAL = frozenset({"_QuantizedMatMul"})
 
 
 def load(
@@ -36,11 +39,9 @@ def load(
 
     file = read(path, tags=tags)
     _check_ops(file)
-    if calls_itself(file.graph_def.library.function):
-        raise LoadError(
-            f"{file.label}: a function in it calls itself, directly or by others, which TensorFlow's import follows "
-            "without end. symgrad.graph.build reads the file without importing it."
-        )
+    reason = excess(file.graph_def)
+    if reason is not None:
+        raise LoadError(f"{file.label}: {reason}. symgrad.graph.build reads the file without importing it.")
     graph = tf.Graph()
     with graph.as_default():
         try:
@@ -85,6 +86,9 @@ def _check_ops(file: GraphFile) -> None:
 
     functions = {function.signature.name for function in file.graph_def.library.function}
     unknown: dict[str, str] = {}
+    for node in _all_nodes(file.graph_def):
+        if node.op in _FATAL:
+            raise LoadError(f"{file.label}: TensorFlow ends the process at an op of the type {node.op} ({node.name!r})")
     for node in _all_nodes(file.graph_def):
         if node.op not in unknown and node.op not in functions and op_def_registry.get(node.op) is None:
             unknown[node.op] = node.name

@@ -111,7 +111,7 @@ def test_a_function_that_calls_itself_ends():
     assert "too many functions to draw" in whole.graph["closed"].values()
     assert lint(graph) == []
     assert cost(graph)["unknown"]["types"] == {call.op: 1}
-    with pytest.raises(ShapeError, match="a function of it calls itself"):
+    with pytest.raises(ShapeError, match="a function in it calls itself"):
         cost(graph, sizes={"batch": 2})
 
 
