@@ -74,3 +74,17 @@ def test_makefile_help_names_every_target():
     phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE).group(1).split()
     described = re.findall(r"^([a-z0-9-]+):.*## ", makefile, re.MULTILINE)
     assert sorted(phony) == sorted(described)
+
+
+def test_the_map_of_the_house_leads_somewhere():
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    places = [place for row in rows for cell in row for place in re.findall(r"`((?:symgrad|tests)/[\w/.]+)`", cell)]
+    assert len(places) > 30
+    assert [place for place in places if not (ROOT / place).exists()] == []
+    rooms = {path.name for path in (ROOT / "symgrad").iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert rooms - {place.split("/")[1] for place in places if place.startswith("symgrad/")} <= {"graph", "testing"}
+
+
+def test_no_folder_is_crowded():
+    folders = [path for path in (ROOT / "symgrad").rglob("*") if path.is_dir() and (path / "__init__.py").exists()]
+    assert {str(folder): n for folder in folders if (n := len(list(folder.glob("*.py"))) - 1) > 20} == {}
