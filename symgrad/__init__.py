@@ -10,7 +10,7 @@ from . import errors
 
 __version__ = "0.1.0"
 
-# Names of symgrad.operators that are in the flat namespace too; the stub __init__.pyi lists the same.
+# Names of packages that are in the flat namespace too; the stub __init__.pyi lists the same.
 _OPERATORS: tuple[str, ...] = (
     "Lop",
     "Rop",
@@ -22,6 +22,7 @@ _OPERATORS: tuple[str, ...] = (
     "jacobian",
     "jacobian_blocks",
 )
+_SPARSITY: tuple[str, ...] = ("sparse_hessian", "sparse_jacobian")
 _PACKAGES = (
     "cli",
     "diagnose",
@@ -31,16 +32,19 @@ _PACKAGES = (
     "operators",
     "optimizers",
     "rules",
+    "sparsity",
     "testing",
 )
 
-__all__ = ["__version__", "errors", *_OPERATORS, *_PACKAGES]
+__all__ = ["__version__", "errors", *_OPERATORS, *_SPARSITY, *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:
     """Load an operator or a package at its first use."""
     if name in _OPERATORS:
         return getattr(importlib.import_module("symgrad.operators"), name)
+    if name in _SPARSITY:
+        return getattr(importlib.import_module("symgrad.sparsity"), name)
     if name in _PACKAGES:
         return importlib.import_module(f"symgrad.{name}")
     raise AttributeError(f"module 'symgrad' has no attribute {name!r}")

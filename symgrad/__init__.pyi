@@ -8,6 +8,7 @@ from . import loaders as loaders
 from . import operators as operators
 from . import optimizers as optimizers
 from . import rules as rules
+from . import sparsity as sparsity
 from . import testing as testing
 from .operators import Lop as Lop
 from .operators import Rop as Rop
@@ -18,6 +19,8 @@ from .operators import hessian as hessian
 from .operators import hvp as hvp
 from .operators import jacobian as jacobian
 from .operators import jacobian_blocks as jacobian_blocks
+from .sparsity import sparse_hessian as sparse_hessian
+from .sparsity import sparse_jacobian as sparse_jacobian
 
 __version__: str
 __all__: list[str]

@@ -14,6 +14,7 @@ __all__ = [
     "MissingRuleError",
     "NotLinearError",
     "OptimizerError",
+    "PatternError",
     "ShapeError",
     "SymgradError",
 ]
@@ -57,6 +58,10 @@ class DeviceError(SymgradError, RuntimeError):
 
 class OptimizerError(SymgradError, ValueError):
     """An optimizer was given a value, a list of pairs, a session or a step formula that it cannot train with."""
+
+
+class PatternError(SymgradError, ValueError):
+    """A pattern of a sparse derivative that cannot be had, misses an entry, or does not go with its colouring."""
 
 
 class GraphMismatchError(SymgradError, ValueError):

@@ -109,6 +109,20 @@ def units_for_all_examples(space: Space) -> tuple[Count, Callable[[tf.Tensor], t
     return example.size, seeds
 
 
+def split(flat: tf.Tensor, spaces: Sequence[Space], leading: Count | None = None) -> list[tf.Tensor]:
+    """Vectors of several spaces that lie flattened one after the other; with `leading`, that many, stacked."""
+    ends = list(itertools.accumulate(space.size for space in spaces))
+    parts = []
+    for start, end, space in zip([0, *ends], ends, spaces):
+        if leading is None:
+            part, shape, static = flat[start:end], space.shape, space.static
+        else:
+            shape, static = tf.concat([[leading], space.shape], 0), stacked(leading, space.static)
+            part = flat[:, start:end]
+        parts.append(_reshaped(tf.cast(part, space.dtype), shape, static))
+    return parts
+
+
 def _reshaped(tensor: tf.Tensor, shape: tf.Tensor, static: tf.TensorShape) -> tf.Tensor:
     result = tf.reshape(tensor, static if static.is_fully_defined() else shape)
     result.set_shape(static)
@@ -150,16 +164,15 @@ class Rows:
 
     def joint(self) -> tuple[LinearMap, list[Count]]:
         """The map whose basis are the unit vectors of all ys, one y after the other, and where that of each y ends."""
-        spaces = [Space.of(y) for y in self._ys]
-        ends = list(itertools.accumulate(space.size for space in spaces))
+        ends = list(itertools.accumulate(Space.of(y).size for y in self._ys))
         static = tf.TensorShape([ends[-1] if isinstance(ends[-1], int) else None])
-        whole = Space(spaces[0].dtype, static, tf.reshape(ends[-1], [1]))
+        whole = Space(self._ys[0].dtype.base_dtype, static, tf.reshape(ends[-1], [1]))
+        return self.flat(ends[-1], unit_vectors(whole)), ends
 
-        def pull(cotangent):
-            parts = [cotangent[start:end] for start, end in zip([0, *ends], ends)]
-            return self._pullback([_reshaped(part, s.shape, s.static) for part, s in zip(parts, spaces)])
-
-        return self._map(ends[-1], unit_vectors(whole), pull), ends
+    def flat(self, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
+        """The map from cotangents of all ys, flattened one after the other, to the derivatives by all xs."""
+        spaces = [Space.of(y) for y in self._ys]
+        return self._map(count, seeds, lambda cotangent: self._pullback(split(cotangent, spaces)))
 
     def _map(self, count, seeds, pull) -> LinearMap:
         frames = self._in_frames, self._vectorisable, bytes_on_the_way(self._between) if self._in_frames else 0
@@ -182,7 +195,7 @@ class Columns:
     def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
         self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
         between = rules.between(ys, self._xs, stop)
-        self.ys = [Space.of(y) for y in ys]
+        self.ys, self._of_xs = [Space.of(y) for y in ys], [Space.of(x) for x in xs]
         self._in_frames = crosses_v1_loops(between) or crosses_v1_branches(between)
         self._forward = crosses_control_flow(between)
         if not self._forward:
@@ -192,20 +205,36 @@ class Columns:
     def on(self, i: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
         """The map from tangents of x number i, which `seeds` gives, to those of all ys; None if no y depends on it."""
         if self._forward:
-            return self._pushing(i, count, seeds)
+            return self._pushing([i], count, seeds, lambda tangents, number: [tangents])
         if self._pulled[i] is None:
             return None
         pull = _vjp.Pullback([self._pulled[i]], self._dummies)
         return LinearMap(count, seeds, lambda tangent: pull([tangent]), self.ys)
 
-    def _pushing(self, i: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
-        ys, xs = self._ys, [self._xs[i]]
+    def flat(self, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
+        """The map from tangents of all xs, flattened one after the other, to those of all ys; None if none depends."""
+        if self._forward:
+            places = range(len(self._xs))
+            return self._pushing(places, count, seeds, lambda v, number: split(v, self._of_xs, number))
+        there = [i for i, pulled in enumerate(self._pulled) if pulled is not None]
+        if not there:
+            return None
+        pull = _vjp.Pullback([self._pulled[i] for i in there], self._dummies)
+
+        def push_all(tangents):
+            found = split(tangents, self._of_xs)
+            return pull([found[i] for i in there])
+
+        return LinearMap(count, seeds, push_all, self.ys)
+
+    def _pushing(self, places: Sequence[int], count: Count, seeds, parts) -> LinearMap | None:
+        ys, xs = self._ys, [self._xs[i] for i in places]
         between = rules.between(ys, xs, self._stop)
         if not any(between.connected):
             return None
 
         def pushed(tangents, number=None):
-            return push(between, ys, xs, [tangents], number)
+            return push(between, ys, xs, parts(tangents, number), number)
 
         together = pushed if takes_stacked_tangents(between) else None
         size = bytes_on_the_way(between) if self._in_frames else 0

@@ -50,7 +50,7 @@ def hessian(
     with Call(y, xs, None, disconnected, name) as call:
         between = rules.between(call.ys, call.tensors)
         check_holomorphic(between, call.ys, call.xs)
-        gradients = _gradients(call, disconnected)
+        gradients = first_derivatives(call, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         given = [call.xs[i] for i in connected]
         # Backwards through the gradient of a V1 loop there is no way.
@@ -98,7 +98,7 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str
         tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
         if any(y.dtype.is_complex for y in call.ys):
             check_holomorphic(rules.between(call.ys, call.tensors), call.ys, call.xs)
-        gradients = _gradients(call, disconnected)
+        gradients = first_derivatives(call, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         products: list[Any] = [None if disconnected == "none" else x.zeros() for x in call.xs]
         if connected:
@@ -157,7 +157,7 @@ def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str =
         return _tensors.pack(xs, call.shaped(_conjugated(pulled) if holomorphic else pulled, call.xs))
 
 
-def _gradients(call: Call, disconnected: str) -> list[tf.Tensor | None]:
+def first_derivatives(call: Call, disconnected: str) -> list[tf.Tensor | None]:
     """dy/dx of a scalar y for each x; None where y does not depend on x and that is allowed."""
     if len(call.ys) != 1 or call.ys[0].shape.rank not in (0, None):
         shapes = ", ".join(f"{y.name} of shape {y.shape}" for y in call.ys)

@@ -1,0 +1,107 @@
+"""One op as a linear map from one of its inputs, run by itself in double precision."""
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from .._tensors import FLOATING as _FLOATING
+from ..errors import PatternError
+from ._told_apart import additive, picked, told_apart
+
+# What an op does to the elements of one input: ("pick", index), ("add", groups) or ("matrix", boolean matrix).
+Local = tuple[str, Any]
+
+_DOUBLE = {
+    tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64, tf.complex64: tf.complex128,
+}  # fmt: skip
+
+
+def shape_of(tensor: tf.Tensor) -> list[int]:
+    """The static shape; PatternError if it is not known."""
+    if not tensor.shape.is_fully_defined():
+        raise PatternError(
+            f"the shape of {tensor.name} is not known ({tensor.shape}), and a pattern needs it: set_shape it, or give "
+            "`session` and the `feed_dict` that it follows from"
+        )
+    return tensor.shape.as_list()
+
+
+def size_of(tensor: tf.Tensor) -> int:
+    """How many elements the tensor has."""
+    return math.prod(shape_of(tensor))
+
+
+class Probe:
+    """An op of which one input moves and the others are fixed numbers, in a graph and session of its own."""
+
+    def __init__(self, op: tf.Operation, moving: int, fixed: dict[int, np.ndarray]):
+        given = [list(fixed[k].shape) if k in fixed else shape_of(t) for k, t in enumerate(op.inputs)]
+        self._shapes = given, [shape_of(t) if t.dtype in _FLOATING else None for t in op.outputs]
+        self._moving = moving
+        self._graph = tf.Graph()
+        with self._graph.as_default():
+            inputs = [tf.placeholder(_double(t.dtype), s) for t, s in zip(op.inputs, self._shapes[0])]
+            self._x, self._feed = inputs[moving], {inputs[k]: v for k, v in fixed.items()}
+            attributes = {k: _doubled(v) for k, v in op.node_def.attr.items() if not k.startswith("_")}
+            dtypes = [_double(t.dtype) for t in op.outputs]
+            self._ys = self._graph.create_op(op.type, inputs, dtypes, attrs=attributes, name="probe").outputs
+        self._session = tf.Session(graph=self._graph, config=tf.ConfigProto(device_count={"GPU": 0}))
+
+    def __enter__(self) -> "Probe":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._session.close()
+
+    def local(self, j: int) -> Local | None:
+        """How output j depends on the moving input; None if it is not linear, or too dense to tell."""
+        rng = np.random.default_rng(1)
+        size, out = math.prod(self._shapes[0][self._moving]), math.prod(self._shapes[1][j] or ())
+        if not additive(functools.partial(self._forward, j), size, rng):
+            return None
+        found = picked(functools.partial(self._forward, j), size, rng)
+        if found is not None:
+            return "pick", found
+        try:
+            found = picked(self._transposed(j), out, rng)
+        except (LookupError, TypeError, ValueError, tf.errors.OpError):  # no gradient, or not for these numbers
+            found = None
+        if found is not None:
+            return "add", found
+        pattern = told_apart(functools.partial(self._forward, j), size, out, rng)
+        return None if pattern is None else ("matrix", pattern)
+
+    def _forward(self, j: int, vector: np.ndarray) -> np.ndarray:
+        value = vector.reshape(self._shapes[0][self._moving])
+        return self._session.run(self._ys[j], {**self._feed, self._x: value}).ravel()
+
+    def _transposed(self, j: int):
+        with self._graph.as_default():
+            u = tf.placeholder(self._ys[j].dtype, self._shapes[1][j])
+            # One op without custom gradients, in a graph of its own.
+            (found,) = tf.gradients(self._ys[j], self._x, u)
+            if found is None:
+                raise LookupError("no gradient")
+            found = tf.convert_to_tensor(found)
+        zeros = np.zeros(self._shapes[0][self._moving])
+
+        def apply(vector):
+            feed = {**self._feed, self._x: zeros, u: vector.reshape(self._shapes[1][j])}
+            return self._session.run(found, feed).ravel()
+
+        return apply
+
+
+def _double(dtype: tf.DType) -> tf.DType:
+    return _DOUBLE.get(dtype.base_dtype, dtype.base_dtype)
+
+
+def _doubled(attribute):
+    if attribute.WhichOneof("value") != "type":
+        return attribute
+    copy = type(attribute)()
+    copy.type = _double(tf.as_dtype(attribute.type)).as_datatype_enum
+    return copy
