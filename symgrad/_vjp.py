@@ -20,6 +20,7 @@ def reverse(
     *,
     copy: PrivateCopy | None = None,
     linear: bool = False,
+    corrections: bool = True,
     **options: Any,
 ) -> list[Any]:
     """`tf.gradients` where TensorFlow leaves it undone as well.
@@ -33,6 +34,7 @@ def reverse(
       xs: tensors; for variables their handles.
       copy: the copies of the ops between them, if they are made already.
       linear: refuse a user's gradient function that is not linear in the incoming gradient.
+      corrections: use rules that correct gradients of TensorFlow's too.
       **options: what else `tf.gradients` takes.
 
     Returns:
@@ -46,7 +48,11 @@ def reverse(
     loops = any(op.type in ("Exit", "RefExit") for op in between.ops)
     first = len(graph.get_operations()) if loops else 0
     scope = graph.unique_name(options["name"], mark_as_used=False)
-    with _attached(copy.ops(between.ops), copy.recomputed, linear=linear), rules.one_pass(scope), _typed():
+    with (
+        _attached(copy.ops(between.ops), copy.recomputed, linear=linear, corrections=corrections),
+        rules.one_pass(scope),
+        _typed(),
+    ):
         found = tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
     if loops:
         mend_zero_gradients(graph, first)
@@ -174,13 +180,13 @@ def _typed(op: tf.Operation | None = None) -> Iterator[None]:
         ) from error
 
 
-def _rule(op: tf.Operation) -> Callable[..., Any] | None:
+def _rule(op: tf.Operation, *, corrections: bool = True) -> Callable[..., Any] | None:
     """The rule that stands for TensorFlow's gradient of `op`, if there is one."""
     if rules.has_own_gradient(op):
         return None
-    if rules.is_composite(op):
+    if rules.composite.rule_of(op, corrections=corrections):
         return _by_composite
-    return rules.transpose.find(op.type)
+    return rules.transpose.rule_of(op, corrections=corrections)
 
 
 def _by_composite(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
@@ -257,7 +263,11 @@ def _by_private_copy(own: Callable[..., Any] | None, op: tf.Operation, *cotangen
 
 @contextlib.contextmanager
 def _attached(
-    ops: Iterable[tf.Operation], recomputed: Iterable[tf.Operation] = (), *, linear: bool = False
+    ops: Iterable[tf.Operation],
+    recomputed: Iterable[tf.Operation] = (),
+    *,
+    linear: bool = False,
+    corrections: bool = True,
 ) -> Iterator[None]:
     """Let each op with a rule of ours be differentiated by it, also in the bodies of private V2 loops and branches."""
     attached = {op: op._gradient_function for op in recomputed}
@@ -266,7 +276,7 @@ def _attached(
     todo = list(ops)
     while todo:
         op = todo.pop()
-        rule = _checked(op) if linear and _is_users(op) else _rule(op)
+        rule = _checked(op) if linear and _is_users(op) else _rule(op, corrections=corrections)
         if rule is not None and op not in attached:
             attached[op] = op._gradient_function
             op._gradient_function = rule

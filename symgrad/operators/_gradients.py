@@ -55,6 +55,7 @@ def gradients(
             _walk.between(dense, tensors, stop or ()),
             dense,
             tensors,
+            corrections=False,
             grad_ys=None if grad_ys is None else _listed(grad_ys),
             name=name,
             colocate_gradients_with_ops=colocate_gradients_with_ops,

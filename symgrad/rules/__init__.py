@@ -1,7 +1,7 @@
 """What an op type means to differentiation: pushforward, transpose and linear rules, and what is missing."""
 
-from . import _array, _image, _math, _nn, _sparse
-from ._composites import composite, composite_when, is_composite
+from . import _array, _conjugates, _image, _math, _nn, _scans, _segments, _sparse
+from ._composites import composite
 from ._cuts import Cut, cut_at, has_own_gradient, judged_by, writes_state
 from ._linearity import require_linear
 from ._paths import between, gaps, inside, missing
@@ -18,12 +18,10 @@ __all__ = [
     "between",
     "by_input",
     "composite",
-    "composite_when",
     "cut_at",
     "gaps",
     "has_own_gradient",
     "inside",
-    "is_composite",
     "judged_by",
     "linear",
     "missing",
@@ -36,4 +34,4 @@ __all__ = [
     "writes_state",
 ]
 
-_TABLES = (_array, _image, _math, _nn, _sparse)  # importing them registers their rules
+_TABLES = (_array, _conjugates, _image, _math, _nn, _scans, _segments, _sparse)  # importing them registers their rules

@@ -66,7 +66,7 @@ def _diagonals(x, k):
     return tf.raw_ops.MatrixDiagPartV2(input=x, k=k, padding_value=tf.zeros([], x.dtype))
 
 
-@transpose("DynamicStitch", "ParallelDynamicStitch")
+@transpose("DynamicStitch", "ParallelDynamicStitch", corrects=True)
 def _dynamic_stitch(op, dy):
     """Of several elements for one place the last one counts; TensorFlow's gradient gives dy to all of them."""
     count = len(op.inputs) // 2
@@ -84,7 +84,22 @@ def _dynamic_stitch(op, dy):
     return [None] * count + gradients
 
 
-@transpose("TensorListGather", answers=(0,))
+@transpose("TensorScatterUpdate", corrects=True)
+def _scatter_update(op, dy):
+    """Of several updates of one place the last one counts; TensorFlow's gradient gives dy to all of them."""
+    tensor, indices, updates = op.inputs
+    kept = tf.tensor_scatter_nd_update(dy, indices, tf.zeros_like(updates))
+    places = tf.shape(indices)[:-1]
+    numbers = tf.reshape(tf.range(tf.reduce_prod(places)), places)
+    outer = tf.shape(tensor)[: tf.shape(indices)[-1]]
+    last = tf.gather_nd(tf.tensor_scatter_nd_update(tf.fill(outer, -1), indices, numbers), indices)
+    counts = tf.equal(last, numbers)
+    shape = tf.concat([places, tf.ones([tf.rank(updates) - tf.size(places)], tf.int32)], 0)
+    given = tf.gather_nd(dy, indices)
+    return [kept, None, tf.where_v2(tf.reshape(counts, shape), given, tf.zeros([], dy.dtype))]
+
+
+@transpose("TensorListGather", answers=(0,), corrects=True)
 def _list_gather(op, dy):
     """Elements that were gathered twice get both; TensorFlow's gradient keeps the last one only."""
     handle, indices, _ = op.inputs

@@ -5,25 +5,6 @@ computing the values. A composite is given the op and tensors in the place of it
 None for outputs that are not floating.
 """
 
-from collections.abc import Callable
-
-import tensorflow.compat.v1 as tf
-
-from ._registry import Registry, Rule
+from ._registry import Registry
 
 composite = Registry("composite")
-
-
-def composite_when(condition: Callable[[tf.Operation], bool], *op_types: str) -> Callable[[Rule], Rule]:
-    """The decorator for a composite that replaces the gradient of an op type for some ops only."""
-
-    def register(rule: Rule) -> Rule:
-        rule.condition = condition  # type: ignore[attr-defined]
-        return composite(*op_types)(rule)
-
-    return register
-
-
-def is_composite(op: tf.Operation) -> bool:
-    """True if the gradient of `op` is that of a composite."""
-    return op.type in composite and getattr(composite[op.type], "condition", lambda op: True)(op)

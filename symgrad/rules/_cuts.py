@@ -6,7 +6,7 @@ from collections.abc import Hashable
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _tf, _walk
-from ._composites import is_composite
+from ._composites import composite
 from ._registry import transpose
 
 
@@ -75,14 +75,14 @@ _UNANSWERED: dict[str, tuple[int, ...]] = {
 # Inputs that are answered with None because the derivative is 0.
 _WITHOUT_INFLUENCE = {"SparseAdd": (6,)}
 
-_BATCH_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
+BATCH_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 _BATCH_NORM_GRADS = tuple(f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3"))
 
 # Op types of which an attribute, the width of their input or the loop they leave decides.
-_JUDGED_SINGLY = frozenset({"Exit", "RefExit", "ResizeBicubic", *_BATCH_NORMS, *_BATCH_NORM_GRADS})
+_JUDGED_SINGLY = frozenset({"Exit", "RefExit", "ResizeBicubic", *BATCH_NORMS, *_BATCH_NORM_GRADS})
 
 # Outputs whose cotangents TensorFlow's gradient function does not hear, although they move.
-UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(_BATCH_NORMS, (1, 2))}
+UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(BATCH_NORMS, (1, 2))}
 
 _WRITING = (
     "Apply", "Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign",
@@ -103,16 +103,16 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
         return Cut.NO_BACK_PROP
     if op.type == "StopGradient":
         return Cut.STOP_GRADIENT
-    if op.type in _ZERO:
+    if op.type in _ZERO and not composite.rule_of(op):
         return Cut.ZERO
     if op.type in _SHAPE:
         return Cut.SHAPE
     if op.outputs and not any(map(_tensors.is_differentiable, op.outputs)):
         return Cut.INTEGER
     own = has_own_gradient(op)
-    if not own and is_composite(op):
+    if not own and composite.rule_of(op):
         return None
-    if not own and op.type in transpose:
+    if not own and transpose.rule_of(op):
         if transpose.is_flat(op.type, index):
             return Cut.ZERO
         return None if transpose.answers(op.type, index) else Cut.UNANSWERED
@@ -139,7 +139,7 @@ def _silent(op: tf.Operation, index: int) -> Cut | None:
         return Cut.UNANSWERED
     if op.type == "ResizeBicubic" and op.inputs[index].dtype not in (tf.float32, tf.float64):
         return Cut.UNANSWERED  # the kernel of its gradient has these two only
-    if (op.type in _BATCH_NORMS and index > 2) or (op.type in _BATCH_NORM_GRADS and index > 2):
+    if (op.type in BATCH_NORMS and index > 2) or (op.type in _BATCH_NORM_GRADS and index > 2):
         # In training these are not read, or are functions of x by which the gradient knows them.
         return Cut.ZERO if op.get_attr("is_training") else Cut.UNANSWERED
     return None
@@ -154,7 +154,7 @@ def _leaves_without_back_prop(op: tf.Operation) -> bool:
 def judged_by(op: tf.Operation) -> Hashable:
     """What `cut_at` of a differentiable input depends on besides its index; equal for ops with the same answers."""
     op_type = op.type
-    if op_type in _JUDGED_SINGLY or has_own_gradient(op):
+    if op_type in _JUDGED_SINGLY or composite.depends(op_type) or transpose.depends(op_type) or has_own_gradient(op):
         return op
     return (op_type, *map(_tensors.is_differentiable, op.outputs))
 

@@ -4,7 +4,8 @@ import math
 
 import tensorflow.compat.v1 as tf
 
-from ._composites import composite, composite_when
+from ._composites import composite
+from ._conjugates import is_complex
 from ._registry import transpose
 from ._rows import alike, by_input, linear, multilinear, symmetric
 
@@ -27,6 +28,7 @@ linear("SegmentMean", "SegmentSum", "UnsortedSegmentSum")
 linear("SparseSegmentMean", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN")
 linear("SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumWithNumSegments")
 linear("SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad", "SparseSegmentSumGrad", moves=0)
+linear("SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2", "SparseSegmentSumGradV2", moves=0)
 
 multilinear("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Cross", "Einsum", "MatMul", "Mul", "SparseMatMul")
 
@@ -35,10 +37,6 @@ by_input("Sub")(lambda op, dx: dx, lambda op, dy: -dy)
 by_input("Div", "RealDiv")(
     lambda op, dx: dx / op.inputs[1],
     lambda op, dy: -dy * (op.outputs[0] / op.inputs[1]),
-)
-by_input("SquaredDifference")(
-    lambda op, dx: 2 * dx * (op.inputs[0] - op.inputs[1]),
-    lambda op, dy: 2 * dy * (op.inputs[1] - op.inputs[0]),
 )
 # dy (1 - y^2) and dy y (1 - y), which second derivatives of recurrent nets are full of.
 by_input("TanhGrad")(
@@ -72,23 +70,6 @@ def _softsign_grad(op, t):
     return t / a**2, -2 * tf.sign(x) * dy * t / a**3
 
 
-def _segments(op_type, function):
-    @transpose(op_type, answers=(0,))
-    def rule(op, t):
-        """The forward op on t: dx[indices] += dy[segment_ids], weighted."""
-        dy, indices, segments, _ = op.inputs
-        return [function(t, indices, segments, num_segments=tf.shape(dy)[0]), None, None, None]
-
-
-_segments("SparseSegmentSumGrad", tf.sparse.segment_sum)
-_segments("SparseSegmentMeanGrad", tf.sparse.segment_mean)
-_segments("SparseSegmentSqrtNGrad", tf.sparse.segment_sqrt_n)
-
-
-def _is_complex(op: tf.Operation) -> bool:
-    return op.outputs[0].dtype.is_complex
-
-
 # TensorFlow's gradients of these four do not conjugate (2.15 to 2.21).
 def _but_at_zero(function):
     def rule(op, x, y):
@@ -98,10 +79,10 @@ def _but_at_zero(function):
     return rule
 
 
-composite_when(_is_complex, "Xdivy")(_but_at_zero(lambda x, y: x / y))
-composite_when(_is_complex, "Xlogy")(_but_at_zero(lambda x, y: x * tf.log(y)))
-composite_when(_is_complex, "Xlog1py")(_but_at_zero(lambda x, y: x * tf.math.log1p(y)))
-composite_when(_is_complex, "MulNoNan")(lambda op, x, y: x * y)
+composite("Xdivy", when=is_complex, corrects=True)(_but_at_zero(lambda x, y: x / y))
+composite("Xlogy", when=is_complex, corrects=True)(_but_at_zero(lambda x, y: x * tf.log(y)))
+composite("Xlog1py", when=is_complex, corrects=True)(_but_at_zero(lambda x, y: x * tf.math.log1p(y)))
+composite("MulNoNan", when=is_complex, corrects=True)(lambda op, x, y: x * y)
 
 transpose("Snapshot")(lambda op, dy: dy)
 

@@ -23,10 +23,28 @@ multilinear("Conv2DBackpropInput", "Conv3DBackpropInputV2", "DepthwiseConv2dNati
 multilinear("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "DepthwiseConv2dNativeBackpropFilter", moves=(0, 2))
 
 
-@transpose("SoftmaxCrossEntropyWithLogits")
+@transpose("SoftmaxCrossEntropyWithLogits", corrects=True)
 def _softmax_cross_entropy(op, d_loss, d_backprop):
-    """The second output, softmax - labels, depends on the labels too, which TensorFlow leaves out."""
-    logits = op.inputs[0]
+    """The second output, softmax - labels, depends on the labels too, which TensorFlow leaves out.
+
+    Logits and labels broadcast; TensorFlow gives both gradients in the common shape.
+    """
+    logits, labels = op.inputs
+    by_logits, by_labels = _of_cross_entropy(op, logits, d_loss, d_backprop)
+    if logits.shape.is_fully_defined() and logits.shape == labels.shape:
+        return by_logits, by_labels
+    return _summed_to(by_logits, logits), _summed_to(by_labels, labels)
+
+
+def _summed_to(gradient, like):
+    """What broadcasting spread comes together again."""
+    axes = tf.reshape(tf.where_v2(tf.not_equal(tf.shape(like), tf.shape(gradient))), [-1])
+    summed = tf.reduce_sum(gradient, axes, keepdims=True)
+    summed.set_shape(like.shape)
+    return summed
+
+
+def _of_cross_entropy(op, logits, d_loss, d_backprop):
     by_logits = d_loss[:, tf.newaxis] * op.outputs[1]
     by_labels = -d_loss[:, tf.newaxis] * tf.nn.log_softmax(logits)
     if getattr(d_backprop, "_is_zeros_tensor", False):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _walk
-from ._cuts import UNHEARD, Cut, cut_at, has_own_gradient, leads_on
+from ._cuts import BATCH_NORMS, UNHEARD, Cut, cut_at, has_own_gradient, leads_on
 
 Gap = tuple[tf.Operation, int, Cut]
 
@@ -29,8 +29,11 @@ def between(
 def links(op: tf.Operation) -> list[int] | None:
     """For each output of an op that runs functions, the inputs that it moves with, as a bit mask; None for others.
 
-    A loop, branch or call with a gradient of the user's own is taken as one op.
+    A batch norm in inference is told from one in training. A loop, branch or call with a gradient of the user's own is
+    taken as one op.
     """
+    if op.type in BATCH_NORMS:
+        return _links_of_batch_norm(op)
     if not _bodies.runs_bodies(op) or not _bodies.differentiates_bodies(op):
         return None
     inner = _bodies.bodies(op)
@@ -38,6 +41,14 @@ def links(op: tf.Operation) -> list[int] | None:
     if inner[0].kind == "cond":
         return _over_iterations(masks[0])
     return [functools.reduce(operator.or_, column) for column in zip(*masks)]
+
+
+def _links_of_batch_norm(op: tf.Operation) -> list[int] | None:
+    """In inference the statistics come out as they went in, and what is kept for the gradient is those."""
+    if op.get_attr("is_training") or has_own_gradient(op):
+        return None
+    mean, variance = 1 << 3, 1 << 4
+    return [(1 << len(op.inputs)) - 1, mean, variance, mean, variance, 0][: len(op.outputs)]
 
 
 def _results(body: tf.Graph) -> list[int]:

@@ -4,7 +4,6 @@ The rules that these words make take None for the tangent of an input that does 
 registers gets zeros there.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,17 +22,12 @@ class Row:
       rule: from the op and the tangents of its inputs, None for those that do not move, to those of its outputs.
       kind: the word that made it.
       moves: which inputs it speaks for; None: all floating ones.
-      code: where it was registered, for messages.
     """
 
     def __init__(self, rule: Rule, kind: str, moves: Moves):
         self.rule = rule
         self.kind = kind
         self.moves = moves
-        frame = sys._getframe(2)
-        self.code = frame.f_code
-        if isinstance(moves, int | tuple):
-            self.answers = (moves,) if isinstance(moves, int) else moves
 
     def __call__(self, op: tf.Operation, *tangents: tf.Tensor | None) -> Any:
         return self.rule(op, *tangents)
@@ -48,8 +42,9 @@ class Row:
 
 
 def _register(op_types: Sequence[str], row: Row) -> None:
+    moves = None if callable(row.moves) else row.moves
     for op_type in op_types:
-        pushforward.add(op_type, row)
+        pushforward.add(op_type, row, answers=(moves,) if isinstance(moves, int) else moves)
 
 
 def again(
@@ -173,7 +168,6 @@ def by_input(*op_types: str) -> Callable[..., None]:
 
     def register(*terms: Rule) -> None:
         row = Row(lambda op, *tangents: _terms(op, terms, tangents), "by_input", tuple(range(len(terms))))
-        row.code = terms[0].__code__
         _register(op_types, row)
 
     return register
