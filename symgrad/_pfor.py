@@ -9,14 +9,22 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from . import _tf
+from ._control_flow import v2_control_flow
 
 Converter = Callable[[Any], Any]
 
 
-def strict_pfor(function: Callable, count: Any) -> list:
-    """The results of `function(j)` for j below `count`, stacked; ValueError if some op does not convert."""
-    with _without_dumps(), _mended():  # AutoGraph has nothing to convert in functions that build ops
-        return _tf.pfor(tf.autograph.experimental.do_not_convert(function), count, fallback_to_while_loop=False)
+def strict_pfor(function: Callable, count: Any, *, in_frames: bool = False) -> list:
+    """The results of `function(j)` for j below `count`, stacked; ValueError if some op does not convert.
+
+    Loops and branches that the vectoriser makes are those of V2, whatever is on for the process, but for V1 loops
+    (`in_frames`), where the caller says: of V1 branches it expects a list where `tf.cond` gives a tensor.
+    """
+    control_flow = contextlib.nullcontext() if in_frames else v2_control_flow()
+    # AutoGraph has nothing to convert in functions that build ops, and takes its time.
+    function = tf.autograph.experimental.do_not_convert(function)
+    with _without_dumps(), control_flow, _mended():
+        return _tf.pfor(function, count, fallback_to_while_loop=False)
 
 
 # The registry of converters is one for the process.

@@ -1,6 +1,6 @@
 """Control flow that TensorFlow cannot differentiate as it stands: private copies of V2 ops, V1 contexts rebuilt."""
 
-from ._in_context import inside, v1_control_flow
+from ._in_context import inside, v1_control_flow, v2_control_flow
 from ._inline import CALLS, can_inline, graft
 from ._loop_variables import enter, exit_of, switch, variable_beside
 from ._places import is_loop_merge, is_loop_switch
@@ -31,5 +31,6 @@ __all__ = [
     "refuse_side_effects",
     "switch",
     "v1_control_flow",
+    "v2_control_flow",
     "variable_beside",
 ]

@@ -40,18 +40,30 @@ def in_v1_frame(op: tf.Operation) -> bool:
 _SWITCH = threading.RLock()
 
 
-@contextlib.contextmanager
-def v1_control_flow() -> Iterator[None]:
-    """Loops and branches built in the block are those of V1.
+def v1_control_flow() -> contextlib.AbstractContextManager[None]:
+    """Loops and branches built in the block are those of V1."""
+    return _switched(False)
 
-    TensorFlow's switch is one for the process: two threads that each put it back would leave it as neither found it.
-    """
+
+def v2_control_flow() -> contextlib.AbstractContextManager[None]:
+    """Loops and branches built in the block are those of V2."""
+    return _switched(True)
+
+
+@contextlib.contextmanager
+def _switched(to_v2: bool) -> Iterator[None]:
+    """TensorFlow's switch is one for the process: two threads that put it back would leave it as neither found it."""
     with _SWITCH:
-        switch = tf.control_flow_v2_enabled()
-        if switch:
-            tf.disable_control_flow_v2()
+        before = tf.control_flow_v2_enabled()
+        _switch(to_v2)
         try:
             yield
         finally:
-            if switch:
-                tf.enable_control_flow_v2()
+            _switch(before)
+
+
+def _switch(to_v2: bool) -> None:
+    if to_v2 and not tf.control_flow_v2_enabled():
+        tf.enable_control_flow_v2()
+    elif not to_v2 and tf.control_flow_v2_enabled():
+        tf.disable_control_flow_v2()

@@ -82,7 +82,8 @@ def _cell(row, road, verdict):
 
 def _plain(text):
     """An error message that is the same in every run and every folder: no numbers of ops, no files, one line, short."""
-    text = re.sub(r"_\d+\b", "", re.sub(r", made at [^)]+| \(made at [^)]+\)", "", text)).replace("|", "/").replace("`", "'")
+    text = re.sub(r", made at [^)]+| \(made at [^)]+\)", "", text)
+    text = re.sub(r"_\d+\b", "", text).replace("|", "/").replace("`", "'")
     return text if len(text) <= 120 else text[:117] + "..."
 
 
