@@ -5,6 +5,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import symgrad
+from symgrad._control_flow import v2_control_flow
 from symgrad.testing import numeric_jacobian
 
 pytestmark = pytest.mark.core
@@ -13,8 +14,9 @@ INDICES, SEGMENTS = [0, 3, 3], [0, 0, 2]
 
 
 def gathered(x):
-    array = tf.TensorArray(tf.float64, 4, element_shape=[2], clear_after_read=False).scatter([2, 0, 1, 3], x * x)
-    return array.gather([1, 1, 2]) * 2.0
+    with v2_control_flow():
+        array = tf.TensorArray(tf.float64, 4, element_shape=[2], clear_after_read=False).scatter([2, 0, 1, 3], x * x)
+        return array.gather([1, 1, 2]) * 2.0
 
 
 def convolved(x):
