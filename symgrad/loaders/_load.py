@@ -36,6 +36,7 @@ def load(
         have, or has no such signature.
     """
     import tensorflow.compat.v1 as tf
+    from google.protobuf.message import DecodeError
 
     file = read(path, tags=tags)
     _check_ops(file)
@@ -46,6 +47,8 @@ def load(
     with graph.as_default():
         try:
             _import(file)
+        except DecodeError as error:
+            raise LoadError(f"{file.label}: a collection of it is damaged: {error}") from error
         except (ValueError, TypeError, LookupError, RuntimeError, AttributeError, tf.errors.OpError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise LoadError(

@@ -55,9 +55,13 @@ class Model:
         prefix = checkpoint or self.file.checkpoint
         if prefix is not None and tf.train.checkpoint_exists(prefix):
             self._restore_values(session, prefix)
-        elif self.variables or checkpoint:
-            raise LoadError(_no_checkpoint(self.file, prefix, len(self.variables)))
+        elif self.variables or checkpoint or self._handles():
+            raise LoadError(_no_checkpoint(self.file, prefix, len(self.variables) or self._handles()))
         self._initialize_tables(session)
+
+    def _handles(self) -> int:
+        """How many variables the graph holds, those too for which no variable object could be made."""
+        return sum(op.type in ("VarHandleOp", "Variable", "VariableV2") for op in self.graph.get_operations())
 
     def _restore_values(self, session: Any, prefix: str) -> None:
         import tensorflow.compat.v1 as tf
@@ -86,7 +90,16 @@ class Model:
         with self.graph.as_default():
             init = get_init_op(meta)
         if init is not None:
-            self._run_init(session, init, get_asset_tensors(str(directory), meta))
+            assets = get_asset_tensors(str(directory), meta)
+            for name in assets:
+                self._check_asset(name)
+            self._run_init(session, init, assets)
+
+    def _check_asset(self, name: str) -> None:
+        try:
+            self.graph.get_tensor_by_name(name)
+        except (ValueError, KeyError, TypeError) as error:
+            raise LoadError(f"{self.file.label}: an asset of it names a tensor that is not there: {error}") from error
 
     def _run_init(self, session: Any, init: Any, feeds: dict[str, Any]) -> None:
         import tensorflow.compat.v1 as tf

@@ -50,3 +50,20 @@ def test_what_a_constant_claims_is_said_in_words_where_it_is_much():
     assert attributes(build(constant(1000)), "c")["value"].tolist() == [1.0] * 1000
     found = diff(build(constant(10**12)), build(constant(10**12, brought=2)))
     assert [row["name"] for row in found["changed"]] == ["c"]
+
+
+def test_a_damaged_collection_is_a_load_error():
+    with tf.Graph().as_default() as graph:
+        tf.get_variable("w", [2])
+        meta = tf.train.export_meta_graph(graph=graph)
+    meta.collection_def["variables"].bytes_list.value.append(b"\xff\xff")
+    with pytest.raises(LoadError, match="a collection of it is damaged"):
+        symgrad.loaders.load(meta.SerializeToString())
+
+
+def test_no_checkpoint_for_handles_without_variables():
+    with tf.Graph().as_default() as graph:
+        tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2], shared_name="w")
+    model = symgrad.loaders.load(graph.as_graph_def().SerializeToString())
+    with tf.Session(graph=model.graph) as session, pytest.raises(LoadError, match="names no checkpoint"):
+        model.restore(session)
