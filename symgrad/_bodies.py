@@ -23,11 +23,12 @@ class Body:
     offset: int
 
 
-_LOOPS = frozenset({"While", "StatelessWhile"})
+LOOPS = frozenset({"While", "StatelessWhile"})
 _IFS = frozenset({"If", "StatelessIf"})
-_CASES = frozenset({"Case", "StatelessCase"})
+CASES = frozenset({"Case", "StatelessCase"})
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_BUILT_IN = _LOOPS | _IFS | _CASES | CALLS
+BRANCHES = _IFS | CASES
+_BUILT_IN = LOOPS | BRANCHES | CALLS
 
 
 def runs_bodies(op: tf.Operation) -> bool:
@@ -45,12 +46,12 @@ def differentiates_bodies(op: tf.Operation) -> bool:
 
 def bodies(op: tf.Operation) -> list[Body]:
     """The functions that `op` runs; empty for every other op."""
-    if op.type in _LOOPS:
+    if op.type in LOOPS:
         return [_body(op, kind, 0, op.get_attr(kind).name, f"_{kind}_graph") for kind in ("cond", "body")]
     if op.type in _IFS:
         names = (("then_branch", "_true_graph"), ("else_branch", "_false_graph"))
         return [_body(op, "branch", 1, op.get_attr(name).name, cache) for name, cache in names]
-    if op.type in _CASES:
+    if op.type in CASES:
         branches = enumerate(op.get_attr("branches"))
         return [_body(op, "branch", 1, f.name, f"_branch_graph_{i}") for i, f in branches]
     if op.type in CALLS:

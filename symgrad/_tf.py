@@ -45,8 +45,15 @@ from tensorflow.python.ops.cond_v2 import _build_cond as build_cond
 # The contexts of V1 branches and loops, without which tf.gradients cannot pass them.
 from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
 
+# The graphs of loops and branches: TensorFlow's gradient code asks of what class they are (the zeros for an output of a
+# loop body that is not used are made without accumulating the output).
 # The Python graph of a loop or branch, rebuilt from its FunctionDef as TensorFlow's gradient code does it itself.
-from tensorflow.python.ops.control_flow_util_v2 import get_func_graph
+from tensorflow.python.ops.control_flow_util_v2 import (
+    CondBranchFuncGraph,
+    WhileBodyFuncGraph,
+    WhileCondFuncGraph,
+    get_func_graph,
+)
 
 # The vectoriser behind tf.vectorized_map, which cannot be told to refuse what it does not convert.
 from tensorflow.python.ops.parallel_for.control_flow_ops import pfor
@@ -73,6 +80,7 @@ from tensorflow.python.saved_model.loader_impl import get_asset_tensors, get_ini
 from tensorflow.python.util.nest import flatten_up_to
 
 __all__ = [
+    "CondBranchFuncGraph",
     "CondContext",
     "CondContextDef",
     "EagerTensor",
@@ -80,6 +88,8 @@ __all__ = [
     "ResourceVariable",
     "SavedModel",
     "VariableDef",
+    "WhileBodyFuncGraph",
+    "WhileCondFuncGraph",
     "WhileContext",
     "WhileContextDef",
     "active_overrides",
@@ -110,6 +120,7 @@ __all__ = [
     "pfor_wrap",
     "register_python_function",
     "results_of_custom_gradient",
+    "share_function",
     "share_functions",
     "traced_graph",
     "uid",
@@ -168,6 +179,18 @@ def share_functions(source, target):
     """Let ops of the function body `target` call the functions that ops of the body `source` call."""
     for function in source._functions.values():
         target._add_function_recursive(function)
+
+
+def share_function(source, name, target):
+    """Let ops of `target` have the type `name`, if that is the name of a function that ops of `source` call."""
+    graph = source
+    while graph is not None:
+        function = graph._get_function(name)
+        if function is not None:
+            if target is not graph:
+                target._add_function_recursive(function)
+            return
+        graph = getattr(graph, "outer_graph", None)
 
 
 def results_of_custom_gradient(op):

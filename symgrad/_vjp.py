@@ -205,13 +205,37 @@ def require_rules(between: _walk.Between) -> None:
     """Raise MissingRuleError if an op between xs and ys has a derivative and no rule for it."""
     gaps = rules.gaps(between)
     if gaps:
-        op, index, cut = gaps[0]
         more = f" (and {len(gaps) - 1} more)" if len(gaps) > 1 else ""
-        raise MissingRuleError(
-            f"no gradient for op {op.name!r} of type {op.type} with respect to its input {index} "
-            f"({op.inputs[index].name}): {cut.value}{more}. Give a rule with symgrad.rules.transpose({op.type!r}), or "
-            "wrap the input in tf.stop_gradient if it is meant to be a constant"
-        )
+        raise MissingRuleError(_gap_sentence(*gaps[0], more))
+
+
+def _gap_sentence(op: tf.Operation, index: int, cut: rules.Cut, more: str = "") -> str:
+    return (
+        f"no gradient for op {op.name!r} of type {op.type} with respect to its input {index} "
+        f"({op.inputs[index].name}): {cut.value}{more}. Give a rule with symgrad.rules.transpose({op.type!r}), or "
+        "wrap the input in tf.stop_gradient if it is meant to be a constant"
+    )
+
+
+def refuse_partial_rules(
+    between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], stop: Sequence[tf.Tensor] = ()
+) -> None:
+    """Raise MissingRuleError if a rule of ours would stand for a gradient of which it knows a part only.
+
+    For `gradients`, which leaves all other gaps to `tf.gradients`: that answers them with an error or with None.
+    """
+    if any(op.type in MUTATED or _is_partial(op, between.active_inputs(op)) for op in between.ops):
+        for op, index, cut in rules.missing(list(ys), list(xs), stop):
+            if _is_partial(op, [index]):
+                raise MissingRuleError(_gap_sentence(op, index, cut))
+
+
+def _is_partial(op: tf.Operation, active: Sequence[int]) -> bool:
+    """True if `op` is differentiated by a rule that does not speak for one of its `active` inputs."""
+    if _rule(op) is None or rules.composite.rule_of(op):
+        return False
+    answered = (rules.transpose.answers(op.type, i) or rules.transpose.is_flat(op.type, i) for i in active)
+    return not all(answered)
 
 
 def _refuse_gradient_loops(between: _walk.Between) -> None:

@@ -3,9 +3,11 @@
 from ._in_context import inside, v1_control_flow, v2_control_flow
 from ._inline import CALLS, can_inline, graft
 from ._loop_variables import enter, exit_of, switch, variable_beside
+from ._own_bodies import bodies
 from ._places import is_loop_merge, is_loop_switch
-from ._private import MUTATED, PrivateCopy, alias, bodies, clone, needs_copy, private, refuse_side_effects
+from ._private import PrivateCopy, alias, clone, needs_copy, private
 from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
+from ._side_effects import MUTATED, refuse_side_effects
 from ._zero_gradients import mend_zero_gradients
 
 __all__ = [

@@ -4,14 +4,17 @@ TensorFlow differentiates a call by rules of its own, among which ours cannot be
 it cannot differentiate twice at all. The ops of the body are differentiated like any others.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
-from .._bodies import CALLS, differentiates_bodies
+from .._bodies import CALLS, LOOPS, differentiates_bodies
 from ._in_context import in_place_of
+
+Made = Callable[[tf.Operation], None]
+Done = dict[tf.Operation, list[tf.Operation]]
 
 
 def can_inline(op: tf.Operation) -> bool:
@@ -20,25 +23,25 @@ def can_inline(op: tf.Operation) -> bool:
 
 
 def inline(
-    op: tf.Operation, inputs: Sequence[tf.Tensor], context: Any = None
+    op: tf.Operation, inputs: Sequence[tf.Tensor], context: Any = None, made: Made | None = None
 ) -> tuple[list[tf.Tensor], list[tf.Operation]]:
     """The outputs of a call on `inputs`, computed by copies of the ops of the body; and these copies, in order.
 
     They lie in the V1 loop or branch `context`. What the body does besides its outputs (prints, assertions) is left to
-    the call itself. Calls inside are inlined too.
+    the call itself. Calls inside are inlined too. `made` is as for `graft`.
     """
     copies: list[tf.Operation] = []
     with in_place_of(op, context):
-        outputs = _body(op, inputs, op.device, copies)
+        outputs = _body(op, inputs, copies, device=op.device, made=made)
     for new, old in zip(outputs, op.outputs):
         new.set_shape(old.shape)
     return outputs, copies
 
 
-def _body(call, inputs, device, copies) -> list[tf.Tensor]:
+def _body(call, inputs, copies, *, device, made) -> list[tf.Tensor]:
     body = _tf.function_graph(call, [t.shape for t in call.inputs], call.get_attr("f").name)
     with tf.name_scope(call.name.rsplit("/", 1)[-1]):
-        return graft(body, inputs, copies, device=device)
+        return graft(body, inputs, copies, device=device, made=made)
 
 
 def graft(
@@ -48,8 +51,12 @@ def graft(
     *,
     ops: Container[tf.Operation] | None = None,
     device: str = "",
+    made: Made | None = None,
+    done: Done | None = None,
 ) -> list[tf.Tensor | None]:
     """The outputs of a function body on `inputs`, computed by copies of its ops in the default graph.
+
+    What `inputs` know of the variables and lists behind them, the copies know too.
 
     Args:
       body: the Python graph of the function.
@@ -57,39 +64,53 @@ def graft(
       copies: takes the new ops, in order.
       ops: the ops to copy, if not all.
       device: for ops that have none.
+      made: is given each new op before anything reads its outputs.
+      done: takes for each op of the body what was made in its place.
     """
-    graph = tf.get_default_graph()
-    made = {id(inner): outer for inner, outer in zip(body.inputs, inputs)}
-    done: dict[tf.Operation, tf.Operation] = {}
+    tensors = {id(inner): outer for inner, outer in zip(body.inputs, inputs)}
+    done = {} if done is None else done
     for op in body.get_operations():
-        if (ops is not None and op not in ops) or (op.outputs and all(id(t) in made for t in op.outputs)):
+        if (ops is not None and op not in ops) or (op.outputs and all(id(t) in tensors for t in op.outputs)):
             continue
-        reads = [made[id(t)] for t in op.inputs]
-        with tf.control_dependencies([done[c] for c in op.control_inputs if c in done]):
+        reads, first = [tensors[id(t)] for t in op.inputs], len(copies)
+        with tf.control_dependencies([new for c in op.control_inputs for new in done.get(c, ())]):
             if can_inline(op):
-                outputs = _body(op, reads, device, copies)
+                outputs = _body(op, reads, copies, device=device, made=made)
             else:
-                name = op.name.rsplit("/", 1)[-1]
-                dtypes = [t.dtype for t in op.outputs]
-                done[op] = new = graph.create_op(op.type, reads, dtypes, name=name, attrs=dict(op.node_def.attr))
-                new._set_device(op.device or device)
+                new = _copied(op, reads, done, device)
                 copies.append(new)
+                if made is not None:
+                    made(new)
                 outputs = new.outputs
+        done[op] = copies[first:]
         for old, fresh in zip(op.outputs, outputs):
             _tf.copy_handle_data(old, fresh)
-            made[id(old)] = fresh
-    return [made.get(id(t)) for t in body.outputs]
+            tensors[id(old)] = fresh
+    return [tensors.get(id(t)) for t in body.outputs]
 
 
-def inline_within(body: tf.Graph) -> None:
-    """Inline the calls in a function body that is ours alone."""
-    for op in body.get_operations():
-        if can_inline(op):
-            outputs, _ = inline(op, list(op.inputs))
-            for old, new in zip(op.outputs, outputs):
-                for reader in list(old.consumers()):
-                    for i, tensor in enumerate(reader.inputs):
-                        if tensor is old:
-                            reader._update_input(i, new)
-            replaced = {id(old): new for old, new in zip(op.outputs, outputs)}
-            body.outputs = [replaced.get(id(t), t) for t in body.outputs]
+def _copied(op: tf.Operation, inputs: list[tf.Tensor], done: Done, device: str) -> tf.Operation:
+    """An op like `op` in the default graph, by which `done` names what stands for the ops it is colocated with."""
+    graph = tf.get_default_graph()
+    attributes = dict(op.node_def.attr)
+    if "_class" in attributes:  # an op that is not there would keep the graph from being imported again
+        attributes["_class"] = _colocated(op, done)
+    _tf.share_function(op.graph, op.type, graph)
+    dtypes = [t.dtype for t in op.outputs]
+    new = graph.create_op(op.type, inputs, dtypes, name=op.name.rsplit("/", 1)[-1], attrs=attributes)
+    new._set_device(op.device or device)
+    new._gradient_function = op._gradient_function
+    for old, fresh in zip(op.outputs, new.outputs):
+        fresh.set_shape(old.shape)
+    if op.type in LOOPS:  # TensorFlow knows nothing of the variables and lists that leave a loop but what it is told
+        for entering, leaving in zip(new.inputs, new.outputs):
+            _tf.copy_handle_data(entering, leaving)
+    return new
+
+
+def _colocated(op: tf.Operation, done: Done) -> Any:
+    """The attribute that colocates the copy of `op` with the copies of what `op` is colocated with."""
+    names = [g.decode().removeprefix("loc:@") for g in op.colocation_groups()]
+    others = [op.graph.get_operation_by_name(name) for name in names]
+    groups = [b"loc:@" + new.name.encode() for other in others for new in done.get(other, ())[:1]]
+    return tf.AttrValue(list=tf.AttrValue.ListValue(s=groups))

@@ -16,7 +16,7 @@ from ..errors import ControlFlowError
 from . import _places
 from ._in_context import inside
 from ._places import ENTERS, EXITS, OUTSIDE, Frame, Place, Places
-from ._private import refuse_v1_in_bodies
+from ._side_effects import refuse_v1_in_bodies
 
 _made: weakref.WeakSet = weakref.WeakSet()  # the contexts that were made here
 

@@ -40,6 +40,7 @@ def gradients(
 
     Raises:
       GraphMismatchError: eager tensors, tensors of several graphs, a finalized graph.
+      MissingRuleError: a rule of ours stands for a gradient that TensorFlow lacks, and does not speak for an input.
 
     Example:
       >>> x = tf.constant([1., 2.])
@@ -51,8 +52,10 @@ def gradients(
     with graph.as_default():
         tensors = [x.tensor for x in _tensors.inputs(_listed(xs), graph, any_dtype=True)]
         stop = None if stop_gradients is None else _tensors.stops(_listed(stop_gradients), graph)
+        between = _walk.between(dense, tensors, stop or ())
+        _vjp.refuse_partial_rules(between, dense, tensors, stop or ())
         return _vjp.reverse(
-            _walk.between(dense, tensors, stop or ()),
+            between,
             dense,
             tensors,
             corrections=False,

@@ -105,6 +105,8 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
         return Cut.STOP_GRADIENT
     if op.type in _ZERO and not composite.rule_of(op):
         return Cut.ZERO
+    if index == 0 and op.type.startswith("LookupTable"):  # the handle of a table is not that of a variable
+        return Cut.ZERO
     if op.type in _SHAPE:
         return Cut.SHAPE
     if op.outputs and not any(map(_tensors.is_differentiable, op.outputs)):
