@@ -1,10 +1,10 @@
 """Complex derivatives exist for holomorphic functions only: what else is on the way is refused."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk
+from .. import _tensors, _walk, rules
 from ..errors import DtypeError
 
 # From complex to complex, and not holomorphic: they conjugate, or divide by a modulus.
@@ -26,13 +26,22 @@ def check_holomorphic(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Seque
                     f"complex derivative. {_SPLIT}"
                 )
     if any(y.dtype.is_complex for y in ys):
-        for op in between.ops:
-            cause = _cause(op, between)
-            if cause:
-                raise DtypeError(
-                    f"{ys[0].name} is no holomorphic function of {xs[0].label}: {op.type} {op.name!r} {cause}, so "
-                    f"there is no complex derivative. {_SPLIT}"
-                )
+        op, cause = next(_causes(between), (None, ""))
+        if op is not None:
+            raise DtypeError(
+                f"{ys[0].name} is no holomorphic function of {xs[0].label}: {op.type} {op.name!r} {cause}, so there is "
+                f"no complex derivative. {_SPLIT}"
+            )
+
+
+def _causes(between: _walk.Between) -> Iterator[tuple[tf.Operation, str]]:
+    """The ops on the way that are not holomorphic, also in the bodies of loops, branches and calls, and why."""
+    for op in between.ops:
+        cause = _cause(op, between)
+        if cause:
+            yield op, cause
+        for body in rules.inside(op, set(between.active_inputs(op))):
+            yield from _causes(body)
 
 
 _SPLIT = (

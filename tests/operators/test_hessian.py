@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 from cases import CASES, v1_control_flow
 
@@ -207,6 +208,10 @@ def test_holomorphic_y(run):
     close(gauss_newton, 2 * U, ROUNDING)
     with pytest.raises(DtypeError, match="conjugates"):
         symgrad.hvp(tf.reduce_sum(tf.math.conj(z) * z), z, U)
+    within = tf2.function(lambda a: tf.math.conj(a) * a)(z)
+    for refused in (lambda: symgrad.hessian(tf.reduce_sum(within), z), lambda: symgrad.jacobian(within, z)):
+        with pytest.raises(DtypeError, match="conjugates"):
+            refused()
 
 
 @pytest.mark.core
