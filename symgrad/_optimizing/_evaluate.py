@@ -38,7 +38,9 @@ class Evaluator:
         self._feed_of: Callable[[int], Feeds] = feed_dict if callable(feed_dict) else lambda step: feed_dict or {}
         self._run_kwargs = run_kwargs
         self._callables: dict[Any, SessionCallable] = {}
+        self._feeds_change = callable(feed_dict)
         self.iteration = 0
+        self.offset = 0.0
         self.evaluations = 0
         self._feeds = self._feed_of(0)
         self._at: bytes | None = None
@@ -54,13 +56,19 @@ class Evaluator:
         """The vector as the variables hold it now."""
         return self.session.run(self.vector.value)
 
-    def next_iteration(self) -> None:
-        """Go to the next feeds; what was evaluated with the last ones counts no more unless they are the same."""
+    def next_iteration(self, x: np.ndarray) -> None:
+        """Go to the next feeds, at a point.
+
+        SciPy keeps the loss of that point and compares the next line search with it, which has another batch. So the
+        losses of the new feeds are counted from there: `offset` is what to add to them.
+        """
         self.iteration += 1
         feeds = self._feed_of(self.iteration)
-        if feeds is not self._feeds:
-            self._at = None
-        self._feeds = feeds
+        if feeds is self._feeds or not self._feeds_change:
+            return
+        before = self("loss", x)
+        self._feeds, self._at = feeds, None
+        self.offset += float(before - self("loss", x))
 
     def assign(self, x: np.ndarray) -> None:
         """Give the variables the values in x."""
@@ -87,12 +95,22 @@ class Evaluator:
 
     def _run(self, fetches: Any, extra: Feeds) -> Any:
         feeds = {**self._feeds, **extra}
-        if self._run_kwargs or not isinstance(self.session, (tf.Session, tf.InteractiveSession)):
+        if (
+            self._run_kwargs
+            or not isinstance(self.session, (tf.Session, tf.InteractiveSession))
+            or _odd(fetches, feeds)
+        ):
             return self.session.run(fetches, feeds, **self._run_kwargs)
         key = id(fetches), tuple(feeds)
         if key not in self._callables:
             self._callables[key] = SessionCallable(self.session, fetches, list(feeds))
         return self._callables[key](feeds.values())
+
+
+def _odd(fetches: Any, feeds: Feeds) -> bool:
+    """Whether only `session.run` knows what to do: feeds of sparse tensors, and fetches of what is fed."""
+    fetched = {id(fetch) for fetch in tf.nest.flatten(fetches, expand_composites=False)}
+    return any(isinstance(key, tf.SparseTensor) or id(key) in fetched for key in feeds)
 
 
 def real_vector(values: Sequence[Any]) -> tf.Tensor:

@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from .._flat import Flat
 from ..errors import DtypeError, OptimizerError, ShapeError
+from ._variables import unwrap
 
 
 class Vector:
@@ -24,7 +25,7 @@ class Vector:
     """
 
     def __init__(self, variables: Sequence[Any]):
-        self.variables = list(variables)
+        self.variables = [unwrap(v) for v in variables]
         for v in self.variables:
             _check(v)
         self._flat = Flat(self.variables)
@@ -62,7 +63,7 @@ class Vector:
 
 
 def _key(variable: Any) -> int:
-    return id(variable)
+    return id(unwrap(variable))
 
 
 def _side(variable: Any, pair: Any, index: int) -> np.ndarray:
@@ -75,9 +76,10 @@ def _side(variable: Any, pair: Any, index: int) -> np.ndarray:
         raise OptimizerError(f"the bounds of {variable.name} are {pair!r}; wanted a pair (lower, upper)") from None
     missing = (-np.inf, np.inf)[index]
     try:
-        array = np.asarray(missing if bound is None else bound, np.float64)
+        given = np.asarray(bound, object)
+        array = np.where(given == None, missing, given).astype(np.float64)  # noqa: E711  (element by element)
         return np.broadcast_to(array, shape).ravel()
-    except ValueError:
+    except (TypeError, ValueError):
         raise ShapeError(
             f"a bound of {variable.name} has shape {np.shape(bound)}, which does not broadcast to its shape {shape}"
         ) from None

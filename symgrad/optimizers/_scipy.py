@@ -21,6 +21,7 @@ _WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 _WITH_HESSIAN_PRODUCT = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
 _WITH_HESSIAN = frozenset({"dogleg", "trust-exact"})
 _METHODS = _WITHOUT_GRADIENT | _WITH_HESSIAN_PRODUCT | _WITH_HESSIAN | {"cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"}
+_WITHOUT_BOUNDS = (_WITH_HESSIAN_PRODUCT | _WITH_HESSIAN | {"cg", "bfgs"}) - {"trust-constr"}
 _WITH_CONSTRAINTS = frozenset({"slsqp", "cobyla", "cobyqa", "trust-constr"})
 
 
@@ -81,12 +82,12 @@ class Best:
 
     def __init__(self) -> None:
         self.x: np.ndarray | None = None
-        self.value = np.inf
+        self.value = self.violation = np.inf
 
-    def offer(self, x: np.ndarray, value: float) -> None:
-        """Keep the point if its value is lower."""
-        if value < self.value:
-            self.x, self.value = x.copy(), value
+    def offer(self, x: np.ndarray, value: float, violation: float = 0.0) -> None:
+        """Keep the point if it is finite and breaks the constraints less, or as little with a lower value."""
+        if np.isfinite(value) and (violation, value) < (self.violation, self.value):
+            self.x, self.value, self.violation = x.copy(), value, violation
 
 
 class _Stop(Exception):
@@ -106,8 +107,8 @@ class ScipyOptimizer(ScipyInterface):
       inequalities: tensors (or one) that are to be at least 0.
       var_to_bounds: dict from a variable to a pair (lower, upper) of numbers or arrays that broadcast to its shape;
         None or an infinity is no bound.
-      **optimizer_kwargs: for `scipy.optimize.minimize`: `method` (by default "L-BFGS-B", with constraints "SLSQP"),
-        `options`, `tol`.
+      **optimizer_kwargs: for `scipy.optimize.minimize`: `method` (by default "L-BFGS-B", with constraints "SLSQP";
+        a callable of your own is passed on), `options`, `tol`.
 
     Raises:
       OptimizerError: no variables; an unknown method, or one that knows no constraints; a keyword that is set here.
@@ -143,8 +144,14 @@ class ScipyOptimizer(ScipyInterface):
         super().__init__([loss], var_list, var_to_bounds)
         constraints = {"eq": listed(equalities), "ineq": listed(inequalities)}
         constraints = {kind: tensors for kind, tensors in constraints.items() if tensors}
-        self._method = _method(optimizer_kwargs.pop("method", None), bool(constraints))
-        self._kwargs = optimizer_kwargs
+        method = optimizer_kwargs.pop("method", None)
+        self._given_method = method if callable(method) else None
+        self._method = "callable" if callable(method) else _method(method, bool(constraints))
+        if self._bounds is not None and self._method.lower() in _WITHOUT_BOUNDS:
+            raise OptimizerError(
+                f"{self._method} knows no bounds; use one of {', '.join(sorted(_METHODS - _WITHOUT_BOUNDS))}"
+            )
+        self.optimizer_kwargs = optimizer_kwargs
         with self._graph.as_default(), tf.name_scope("scipy"):
             self._loss = loss
             self._tensors = {"loss": tf.cast(loss, tf.float64)}
@@ -207,14 +214,17 @@ class ScipyOptimizer(ScipyInterface):
     ) -> Any:
         """Minimize, from where the variables stand, and leave them at what was found.
 
-        Called again it goes on from there.
+        Called again it goes on from there. Whatever ends the run, the variables are at the best finite point that was
+        seen (the one that breaks the constraints least), and the message says if that is not where SciPy ended.
 
         Args:
           session: a session in which the variables have values; by default the default one.
           feed_dict: what the loss needs to be fed, or a function from the number of the iteration to it (mini-batches:
-            all evaluations of one iteration use one batch).
+            all evaluations of one iteration use one batch; its losses are counted from that of the last one at the
+            point where it begins, so that no line search compares two batches).
           fetches: tensors (or one) whose values go to `loss_callback` at each evaluation.
-          step_callback: called after each iteration with the packed vector of variables, float64; True stops.
+          step_callback: called after each iteration with the packed vector of variables, float64; True (and
+            nothing else that it may return) stops.
           loss_callback: called after each evaluation with the values of `fetches`.
           progress: whether to show a progress bar; by default on a terminal.
           **run_kwargs: `options` and `run_metadata` for `session.run`.
@@ -237,14 +247,15 @@ class ScipyOptimizer(ScipyInterface):
         bar = Progress(progress, self._method)
 
         def on_evaluation(x: np.ndarray, values: Mapping[str, Any]) -> None:
-            best.offer(x, values["loss"] if self._feasible(x, values) else np.inf)
+            best.offer(x, values["loss"] + evaluate.offset, self._violation(values))
             if loss_callback is not None:
                 loss_callback(*(values[f"fetch {i}"] for i in range(len(wanted))))
 
         def on_step(x: np.ndarray, *state: Any) -> None:
             bar.step(evaluate.iteration + 1, best.value, evaluate.evaluations)
-            evaluate.next_iteration()
-            if step_callback is not None and step_callback(np.array(x)):
+            evaluate.next_iteration(np.asarray(x, np.float64))
+            answer = step_callback(np.array(x)) if step_callback is not None else None
+            if isinstance(answer, (bool, np.bool_)) and answer:  # scripts return what they like
                 raise _Stop(np.array(x))
 
         evaluate.watch(on_evaluation)
@@ -254,26 +265,50 @@ class ScipyOptimizer(ScipyInterface):
                 found = optimize.minimize(callback=on_step, x0=start, **self._arguments(evaluate))
             except _Stop as stop:
                 found = _stopped(stop.args[0], evaluate)
-            evaluate.assign(np.asarray(found.x, np.float64))
+            self._settle(found, evaluate, best)
         if not found.success:
             _log.warning("%s did not converge: %s", self._method, found.message)
         return found
 
-    def _feasible(self, x: np.ndarray, values: Mapping[str, Any]) -> bool:
-        """Whether a point may be kept as the best one: it is finite and, to 1e-6, within the constraints."""
+    def _settle(self, found: Any, evaluate: Evaluator, best: Best) -> None:
+        """Leave the variables where the run ended, or at the best point if that was a better one; and say so."""
+        x = np.asarray(found.x, np.float64)
+        at_end = Best()
+        at_end.offer(
+            x, float(evaluate("loss", x)) + evaluate.offset, self._violation({k: evaluate(k, x) for k in self._kinds})
+        )
+        if best.x is not None and (best.violation, best.value) < (at_end.violation, at_end.value):
+            lost = at_end.x is None
+            found.x, found.fun = best.x, float(evaluate("loss", best.x))
+            if "jac" in found and "gradient" in self._tensors:
+                found.jac = evaluate("gradient", best.x)
+            found.message = f"{found.message}; " + (
+                "the loss is not finite where it ended, and x is the best point seen"
+                if lost
+                else "x is the best point seen"
+            )
+            found.success = bool(found.success) and not lost
+        evaluate.assign(np.asarray(found.x, np.float64))
+
+    @property
+    def _kinds(self) -> list[str]:
+        return [kind for kind in ("eq", "ineq") if kind in self._tensors]
+
+    def _violation(self, values: Mapping[str, Any]) -> float:
+        """By how much a point breaks the constraints; 0 to 1e-6."""
         broken = max(
             (np.max(np.abs(values["eq"]), initial=0.0) if "eq" in values else 0.0),
             (np.max(-values["ineq"], initial=0.0) if "ineq" in values else 0.0),
         )
-        return bool(np.isfinite(values["loss"]) and broken <= 1e-6)
+        return 0.0 if broken <= 1e-6 else float(np.nan_to_num(broken, nan=np.inf))
 
     def _arguments(self, evaluate: Evaluator) -> dict[str, Any]:
         """What `scipy.optimize.minimize` is told."""
         from scipy import optimize
 
         name = self._method.lower()
-        arguments: dict[str, Any] = {**self._kwargs, "method": self._method}
-        arguments["fun"] = lambda x: float(evaluate("loss", x))
+        arguments: dict[str, Any] = {**self.optimizer_kwargs, "method": self._given_method or self._method}
+        arguments["fun"] = lambda x: float(evaluate("loss", x)) + evaluate.offset
         if self._needs_gradient:
             arguments["jac"] = lambda x: evaluate("gradient", x)
         if name in _WITH_HESSIAN_PRODUCT:
@@ -282,9 +317,8 @@ class ScipyOptimizer(ScipyInterface):
             arguments["hess"] = lambda x: evaluate("hessian", x)
         if self._bounds is not None:
             arguments["bounds"] = optimize.Bounds(*self._bounds)
-        kinds = [kind for kind in ("eq", "ineq") if kind in self._tensors]
-        if kinds:
-            arguments["constraints"] = [self._constraint(kind, name, evaluate) for kind in kinds]
+        if self._kinds:
+            arguments["constraints"] = [self._constraint(kind, name, evaluate) for kind in self._kinds]
         return arguments
 
     def _constraint(self, kind: str, method: str, evaluate: Evaluator) -> Any:
