@@ -6,9 +6,16 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["REQUIRED", "declared", "hyperparameter", "option", "shared_slot", "slot"]
+import tensorflow.compat.v1 as tf
+
+from ..errors import OptimizerError
+
+__all__ = ["REQUIRED", "declared", "hyperparameter", "option", "refuse_taken_names", "shared_slot", "slot"]
 
 REQUIRED: Any = object()
+
+#: What the `h` of `step` has of its own.
+_TAKEN = frozenset({"t", "variable", "use_locking", "option"})
 
 
 class _Declaration:
@@ -18,6 +25,13 @@ class _Declaration:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.attribute = name
+
+
+def refuse_taken_names(cls: type) -> None:
+    """Raise an OptimizerError where a class declares something under a name that `h` has already."""
+    for name, value in vars(cls).items():
+        if isinstance(value, _Declaration) and not isinstance(value, slot) and name in _TAKEN:
+            raise OptimizerError(f"{cls.__name__} declares {name!r}, which `h.{name}` already is in `step`; rename it")
 
 
 _D = TypeVar("_D", bound=_Declaration)
@@ -52,6 +66,20 @@ class _Number(_Declaration):
         if self.below is not None and number >= self.below:
             return f"a number below {self.below}"
         return None
+
+    def within(self, value: Any, what: str) -> Any:
+        """The tensor, checked when it runs: NaN in place of a number out of range, and the message that says so."""
+        rules = (
+            (self.low, tf.less, "at least"),
+            (self.above, tf.less_equal, "above"),
+            (self.below, tf.greater_equal, "below"),
+        )
+        for limit, breaks, word in rules:
+            if limit is not None:
+                nan = tf.constant(math.nan, value.dtype)
+                broken = breaks(value, tf.constant(limit, value.dtype))
+                value = tf.check_numerics(tf.where(broken, nan, value), f"{what}: wanted a number {word} {limit}")
+        return value
 
 
 class hyperparameter(_Number):

@@ -35,6 +35,11 @@ def gradients_of(
     """
     if gate_gradients not in (tf.train.Optimizer.GATE_NONE, tf.train.Optimizer.GATE_OP, tf.train.Optimizer.GATE_GRAPH):
         raise OptimizerError(f"gate_gradients is {gate_gradients!r}; wanted Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH")
+    if tf.distribute.has_strategy() and tf.distribute.in_cross_replica_context() and home() is None:
+        raise OptimizerError(
+            "minimize is called under a strategy but in none of its replicas; call it inside the function that "
+            "strategy.run runs"
+        )
     if callable(loss) and home() is None:
         return _by_tape(optimizer, loss, var_list, grad_loss)
     if tf.executing_eagerly():

@@ -108,7 +108,8 @@ class Hyperparameters:
         if tf.executing_eagerly():
             self._checked(name, float(value))
             return value
-        return tf.check_numerics(value, f"{self._owner}.{name} is not a finite number at this step")
+        value = tf.check_numerics(value, f"{self._owner}.{name} is not a finite number at this step")
+        return self._declarations[name].within(value, f"{self._owner}.{name} at this step")
 
     def _cell(self, name: str, where: tf.Graph | None) -> EagerCell | GraphCell:
         if (name, where) not in self._cells:
@@ -185,10 +186,12 @@ class Hyperparameters:
 
     def _checked(self, name: str, value: Any) -> Any:
         """The value, if it is no number or one in the declared range."""
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
         if is_number(value):
             wanted = self._declarations[name].problem(value)
         else:
-            plain = value is None or isinstance(value, (str, bool))
+            plain = value is None or isinstance(value, (str, bytes, bool, complex, np.complexfloating, np.bool_))
             wanted = "a number, tensor, variable, schedule or callable" if plain else None
         if wanted:
             raise OptimizerError(f"{self._owner}.{name} is {value!r}; wanted {wanted}")

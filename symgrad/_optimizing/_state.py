@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from ..errors import OptimizerError, ShapeError
-from ._declarations import declared, hyperparameter, option, shared_slot, slot
+from ._declarations import declared, hyperparameter, option, refuse_taken_names, shared_slot, slot
 from ._hyperparameters import Hyperparameters, is_number
 from ._scalars import Moment, Scalars
 from ._settable import run
@@ -29,6 +29,10 @@ class StatefulOptimizer(tf.train.Optimizer):
     default_lazy = False
     #: What `name` is when the constructor does not say; None for the class's name.
     default_name: str | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        refuse_taken_names(cls)
 
     def __init__(
         self,
@@ -80,6 +84,8 @@ class StatefulOptimizer(tf.train.Optimizer):
     def _check_options(self, options: Mapping[str, option]) -> None:
         for key, value in self._options.items():
             wanted = options[key].problem(value) if is_number(value) else None
+            if isinstance(options[key].default, bool) and not isinstance(value, (bool, np.bool_)):
+                wanted = "True or False"
             if wanted:
                 raise OptimizerError(f"{self._name}.{key} is {value!r}; wanted {wanted}")
 

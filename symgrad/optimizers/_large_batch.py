@@ -57,10 +57,10 @@ class LAMB(AdamW):
 
     Args:
       learning_rate: step size.
+      weight_decay: share of the variable in r; `multipliers` leaves variables out.
       beta1: how much of the mean of gradients is kept at a step.
       beta2: the same of the mean of squares.
       epsilon: added to the root.
-      weight_decay: share of the variable in r; `multipliers` leaves variables out.
       adapts: function of the variable, whether its length counts; None: that of every variable.
 
     Reference: Y. You et al. (2020), Large batch optimization for deep learning: training BERT in 76 minutes, ICLR.

@@ -72,6 +72,10 @@ class Optimizer(StatefulOptimizer):
         if self.lazy and not self.rowwise:
             raise OptimizerError(f"{type(self).__name__} looks at whole variables, so that it cannot be lazy")
         self.reduction = reduction
+        if callable(transforms) or not all(callable(transform) for transform in transforms):
+            raise OptimizerError(
+                f"transforms is {transforms!r}; wanted a list of functions, such as [clip_by_norm(1.0)]"
+            )
         self.transforms = tuple(transforms)
         self._constraints: dict[Any, Callable] = {}
         self._missing: dict[str, str] = {}

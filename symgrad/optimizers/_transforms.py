@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .._optimizing._chain import Transform
@@ -83,7 +84,7 @@ def clip_by_value(low: float, high: float) -> _Pairwise:
 def clip_by_norm(norm: float) -> _Pairwise:
     """Every gradient shortened to the Euclidean length `norm` where it is longer: g * min(1, norm / |g|)."""
     _positive("clip_by_norm", norm=norm)
-    return _each("clip_by_norm", lambda grad: tf.clip_by_norm(grad, scalar(norm, grad.dtype)))
+    return _each("clip_by_norm", lambda grad: _scaled(grad, _shrink_to(norm, _length([grad]))))
 
 
 def clip_by_global_norm(norm: float) -> _Pairwise:
@@ -98,12 +99,8 @@ def clip_by_global_norm(norm: float) -> _Pairwise:
 
     def transform(pairs: Pairs) -> Pairs:
         grads = [summed(grad) for grad, _ in pairs]
-        # Each dtype's own sum would overflow in float16; float32 holds the squares of all.
-        squares = [tf.reduce_sum(tf.square(_wide(values_of(grad)))) for grad in grads]
-        total = tf.sqrt(tf.add_n([tf.cast(square, tf.float64) for square in squares]))
-        factor = scalar(norm, tf.float64) / tf.maximum(total, scalar(norm, tf.float64))
-        factor = tf.where(tf.math.is_finite(total), factor, tf.constant(float("nan"), tf.float64))
-        scaled = [_on_values(lambda values: values * tf.cast(factor, values.dtype), grad) for grad in grads]
+        factor = _shrink_to(norm, _length([values_of(grad) for grad in grads]))
+        scaled = [_on_values(lambda values: _scaled(values, factor), grad) for grad in grads]
         return [(grad, var) for grad, (_, var) in zip(scaled, pairs)]
 
     transform.__name__ = "clip_by_global_norm"
@@ -115,8 +112,33 @@ def values_of(grad: Any) -> tf.Tensor:
     return grad.values if isinstance(grad, tf.IndexedSlices) else grad
 
 
-def _wide(values: tf.Tensor) -> tf.Tensor:
-    return tf.cast(values, tf.float32) if values.dtype in (tf.float16, tf.bfloat16) else values
+def _length(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
+    """The Euclidean length of all together, float64; not finite where a number is not.
+
+    Squares of finite numbers overflow, in float16 from 256 and in float32 from 2e19: the numbers of each tensor are
+    divided by the largest first, whose square comes back in double precision.
+    """
+    squares = []
+    for tensor in tensors:
+        wide = tf.cast(tensor, tf.float32) if tensor.dtype in (tf.float16, tf.bfloat16) else tensor
+        largest = tf.maximum(tf.reduce_max(tf.abs(wide)), wide.dtype.as_numpy_dtype(np.finfo(np.float32).tiny))
+        rest = tf.reduce_sum(tf.square(wide / largest))
+        squares.append(tf.square(tf.cast(largest, tf.float64)) * tf.cast(rest, tf.float64))
+    return tf.sqrt(tf.add_n(squares))
+
+
+def _shrink_to(norm: Any, length: tf.Tensor) -> tf.Tensor:
+    """The factor that makes a length `norm` where it is longer; NaN where the length is not finite."""
+    norm = scalar(norm, tf.float64)
+    factor = norm / tf.maximum(length, norm)
+    return tf.where(tf.math.is_finite(length), factor, tf.constant(float("nan"), tf.float64))
+
+
+def _scaled(values: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
+    """The product, in a precision in which the factor is not zero."""
+    if values.dtype in (tf.float16, tf.bfloat16):
+        return tf.cast(tf.cast(values, tf.float32) * tf.cast(factor, tf.float32), values.dtype)
+    return values * tf.cast(factor, values.dtype)
 
 
 def centralize() -> _Pairwise:

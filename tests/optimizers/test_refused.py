@@ -1,0 +1,83 @@
+"""Values and names that an optimizer cannot take: refused when it is made, or when they come."""
+
+import numpy as np
+import pytest
+import tensorflow.compat.v1 as tf
+
+from symgrad.errors import OptimizerError
+from symgrad.optimizers import (
+    LAMB,
+    SGD,
+    Adam,
+    Momentum,
+    Optimizer,
+    clip_by_global_norm,
+    clip_by_norm,
+    hyperparameter,
+    option,
+    shared_slot,
+)
+
+
+@pytest.mark.parametrize("value", [np.array(-0.1), np.float64(-0.1), -0.1, 1 + 0j, np.complex64(1), b"1", np.True_])
+def test_a_rate_that_is_none_is_refused_when_it_is_given(value):
+    with pytest.raises(OptimizerError, match="learning_rate"):
+        SGD(value)
+
+
+@pytest.mark.parametrize("nesterov", ["yes", 1, None])
+def test_a_switch_is_true_or_false(nesterov):
+    with pytest.raises(OptimizerError, match="nesterov.*True or False"):
+        Momentum(0.1, nesterov=nesterov)
+
+
+@pytest.mark.parametrize("transforms", [clip_by_norm(1.0), [1.0], ["clip"]])
+def test_transforms_are_a_list_of_functions(transforms):
+    with pytest.raises(OptimizerError, match="wanted a list of functions"):
+        SGD(0.1, transforms=transforms)
+
+
+@pytest.mark.parametrize("name", ["t", "variable", "use_locking", "option"])
+@pytest.mark.parametrize(
+    "declaration", [lambda: hyperparameter(0.1), lambda: option(0.1), lambda: shared_slot(0.1, advance=lambda v, h: v)]
+)
+def test_names_that_h_has_are_refused_where_they_are_declared(name, declaration):
+    with pytest.raises(OptimizerError, match=f"declares '{name}'.*rename it"):
+        type("Mine", (Optimizer,), {name: declaration()})
+
+
+@pytest.mark.parametrize(
+    "make, bad, good",
+    [
+        (lambda p: SGD(p), -0.1, 0.1),  # at least 0
+        (lambda p: Adam(0.1, p), 1.0, 0.5),  # below 1
+    ],
+    ids=["low", "below"],
+)
+def test_a_tensor_out_of_range_is_refused_when_it_comes(make, bad, good, graph, session):
+    p, x = tf.placeholder(tf.float32, []), tf.Variable(1.0)
+    train = make(p).minimize(x * x)
+    session.run(tf.global_variables_initializer(), {p: good})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="wanted a number"):
+        session.run(train, {p: bad})
+    assert session.run(x) == 1.0
+    session.run(train, {p: good})
+    assert session.run(x) < 1.0
+
+
+def test_lambs_positions_are_those_of_its_page():
+    words = [line.split(":")[0].strip() for line in LAMB.__doc__.split("Args:")[1].splitlines()[1:6]]
+    config = LAMB(*(i / 10 for i in range(1, 6))).get_config()
+    assert [config[word] for word in words] == [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+@pytest.mark.parametrize(
+    "dtype, long", [(np.float16, [300, 400]), (np.float32, [3e20, 4e20]), (np.float64, [3e20, 4e20])]
+)
+@pytest.mark.parametrize("clip", [clip_by_norm, clip_by_global_norm])
+def test_lengths_whose_squares_overflow_are_clipped(clip, dtype, long, graph, session):
+    x = tf.Variable(np.ones(2, dtype))
+    clipped = [clip(1.0)([(tf.constant(np.array(g, dtype)), x)])[0][0] for g in (long, [0, 0], [0.3, 0.4])]
+    tolerance = 2 * np.finfo(dtype).eps  # one rounding of the factor, one of the product
+    for got, want in zip(session.run(clipped), ([0.6, 0.8], [0, 0], [0.3, 0.4])):
+        np.testing.assert_allclose(got, want, rtol=tolerance)
