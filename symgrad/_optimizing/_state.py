@@ -29,6 +29,8 @@ class StatefulOptimizer(tf.train.Optimizer):
     default_lazy = False
     #: What `name` is when the constructor does not say; None for the class's name.
     default_name: str | None = None
+    #: What the constructor takes by position, where that is not the hyperparameters as they are declared.
+    positions: Sequence[str] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -66,12 +68,13 @@ class StatefulOptimizer(tf.train.Optimizer):
     def _named(self, args: tuple, values: dict[str, Any], hypers: list[str], options: list[str]) -> dict[str, Any]:
         """All constructor values by their declared names."""
         owner = type(self).__name__
-        if len(args) > len(hypers):
+        order = self.positions or hypers
+        if len(args) > len(order):
             raise OptimizerError(
-                f"{owner} takes {len(hypers)} hyperparameters by position ({', '.join(hypers)}), got {len(args)}; give "
+                f"{owner} takes {len(order)} hyperparameters by position ({', '.join(order)}), got {len(args)}; give "
                 "options, use_locking and name by keyword"
             )
-        named = dict(zip(hypers, args))
+        named = dict(zip(order, args))
         for given, value in values.items():
             key = given if given in hypers or given in options else _SPELLINGS.get(given, given)
             if key not in hypers and key not in options:

@@ -28,6 +28,7 @@ class Adagrad(Optimizer):
     """
 
     default_lazy = True
+    positions = ("learning_rate", "initial_accumulator_value")
     learning_rate = hyperparameter(low=0.0)
     initial_accumulator_value = option(0.1, above=0.0)
     accumulator = slot("initial_accumulator_value")

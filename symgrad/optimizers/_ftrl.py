@@ -56,6 +56,13 @@ class Ftrl(Optimizer):
     """
 
     default_lazy = True
+    positions = (
+        "learning_rate",
+        "learning_rate_power",
+        "initial_accumulator_value",
+        "l1_regularization_strength",
+        "l2_regularization_strength",
+    )
     learning_rate = hyperparameter(above=0.0)
     learning_rate_power = hyperparameter(-0.5)
     l1_regularization_strength = hyperparameter(0.0, low=0.0)

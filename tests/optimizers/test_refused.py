@@ -8,9 +8,13 @@ from symgrad.errors import OptimizerError
 from symgrad.optimizers import (
     LAMB,
     SGD,
+    Adadelta,
+    Adagrad,
     Adam,
+    Ftrl,
     Momentum,
     Optimizer,
+    RMSProp,
     clip_by_global_norm,
     clip_by_norm,
     hyperparameter,
@@ -27,7 +31,7 @@ def test_a_rate_that_is_none_is_refused_when_it_is_given(value):
 
 @pytest.mark.parametrize("nesterov", ["yes", 1, None])
 def test_a_switch_is_true_or_false(nesterov):
-    with pytest.raises(OptimizerError, match="nesterov.*True or False"):
+    with pytest.raises(OptimizerError, match=r"nesterov.*True or False"):
         Momentum(0.1, nesterov=nesterov)
 
 
@@ -42,12 +46,12 @@ def test_transforms_are_a_list_of_functions(transforms):
     "declaration", [lambda: hyperparameter(0.1), lambda: option(0.1), lambda: shared_slot(0.1, advance=lambda v, h: v)]
 )
 def test_names_that_h_has_are_refused_where_they_are_declared(name, declaration):
-    with pytest.raises(OptimizerError, match=f"declares '{name}'.*rename it"):
+    with pytest.raises(OptimizerError, match=rf"declares '{name}'.*rename it"):
         type("Mine", (Optimizer,), {name: declaration()})
 
 
 @pytest.mark.parametrize(
-    "make, bad, good",
+    ("make", "bad", "good"),
     [
         (lambda p: SGD(p), -0.1, 0.1),  # at least 0
         (lambda p: Adam(0.1, p), 1.0, 0.5),  # below 1
@@ -65,6 +69,28 @@ def test_a_tensor_out_of_range_is_refused_when_it_comes(make, bad, good, graph, 
     assert session.run(x) < 1.0
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours", "values"),
+    [
+        (tf.train.FtrlOptimizer, Ftrl, (0.1, -0.4, 0.2, 0.01, 0.02)),
+        (tf.train.AdagradOptimizer, Adagrad, (0.1, 0.3)),
+        (tf.train.AdadeltaOptimizer, Adadelta, (0.1, 0.9, 1e-6)),
+        (tf.train.RMSPropOptimizer, RMSProp, (0.1, 0.8, 0.5, 1e-6)),
+        (tf.train.AdamOptimizer, Adam, (0.1, 0.8, 0.9, 1e-6)),
+        (tf.train.MomentumOptimizer, Momentum, (0.1, 0.7)),
+        (tf.train.GradientDescentOptimizer, SGD, (0.1,)),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_positions_mean_what_they_mean_in_tf_train(theirs, ours, values, graph, session):
+    ends = [tf.Variable([1.0, -2.0]) for _ in range(2)]
+    steps = [make(*values).minimize(tf.reduce_sum(x * x), var_list=[x]) for make, x in zip((theirs, ours), ends)]
+    session.run(tf.global_variables_initializer())
+    session.run(steps)
+    session.run(steps)
+    np.testing.assert_array_equal(*session.run(ends))  # one kernel
+
+
 def test_lambs_positions_are_those_of_its_page():
     words = [line.split(":")[0].strip() for line in LAMB.__doc__.split("Args:")[1].splitlines()[1:6]]
     config = LAMB(*(i / 10 for i in range(1, 6))).get_config()
@@ -72,7 +98,7 @@ def test_lambs_positions_are_those_of_its_page():
 
 
 @pytest.mark.parametrize(
-    "dtype, long", [(np.float16, [300, 400]), (np.float32, [3e20, 4e20]), (np.float64, [3e20, 4e20])]
+    ("dtype", "long"), [(np.float16, [300, 400]), (np.float32, [3e20, 4e20]), (np.float64, [3e20, 4e20])]
 )
 @pytest.mark.parametrize("clip", [clip_by_norm, clip_by_global_norm])
 def test_lengths_whose_squares_overflow_are_clipped(clip, dtype, long, graph, session):
