@@ -64,8 +64,9 @@ from tensorflow.python.ops.parallel_for.pfor import wrap as pfor_wrap
 
 # To rebuild resource variables of graphs that were stored without collections; tf.Variable.from_proto makes
 # reference variables only; and for variables that no distribution strategy mirrors (hyperparameters).
+# BaseResourceVariable: a variable object for a handle that is there, without an initialiser.
 # is_resource_variable: a mirrored variable raises when asked for its handle, so hasattr cannot tell.
-from tensorflow.python.ops.resource_variable_ops import ResourceVariable, is_resource_variable
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable, is_resource_variable
 
 # tf.while_loop makes V1 frames unless control flow v2 is on for the whole process; a row loop must be one While op.
 # build_while_op: a While op of graphs for its condition and body that are there, known to TensorFlow's gradient code.
@@ -80,6 +81,7 @@ from tensorflow.python.saved_model.loader_impl import get_asset_tensors, get_ini
 from tensorflow.python.util.nest import flatten_up_to
 
 __all__ = [
+    "BaseResourceVariable",
     "CondBranchFuncGraph",
     "CondContext",
     "CondContextDef",

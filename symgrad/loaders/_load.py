@@ -116,11 +116,20 @@ def _inputs_and_outputs(file: GraphFile, graph: Any, signature: str | None) -> t
         wires = file.wiring
         data = wires.output >= 0
         inputs, outputs = ends(wires.types, wires.source[data], wires.target[data])
-        return _first_outputs(graph, wires.names, inputs), _first_outputs(graph, wires.names, outputs)
+        last = _first_outputs(graph, wires.names, outputs)
+        return _first_outputs(graph, wires.names, inputs), {n: t for n, t in last.items() if _can_be_fetched(t.op)}
     try:
         return _tensors(graph, chosen.inputs), _tensors(graph, chosen.outputs)
     except (KeyError, ValueError, TypeError) as error:
         raise LoadError(f"{file.label}: its signature names a tensor that is not in the graph: {error}") from error
+
+
+def _can_be_fetched(op: Any) -> bool:
+    """False for an op inside of a V1 loop or branch, which no session gives out."""
+    context = op._get_control_flow_context()
+    if op.type in ("Exit", "RefExit") and context is not None:
+        context = context.outer_context
+    return context is None
 
 
 def _first_outputs(graph: Any, names: list[str], positions: Iterable[int]) -> dict[str, Any]:

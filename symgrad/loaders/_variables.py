@@ -13,7 +13,8 @@ def variables_of(graph: Any) -> list[Any]:
 
     Returns:
       The collected variables (global and local), and a new variable object for each variable op that no collection
-      names and that has an initialiser in the graph (a bare GraphDef, a SavedModel of TensorFlow 2).
+      names and that has an initialiser in the graph (a bare GraphDef), or that a checkpoint restores (a SavedModel of
+      TensorFlow 2, where functions read it by its handle).
     """
     import tensorflow.compat.v1 as tf
 
@@ -32,7 +33,40 @@ def variables_of(graph: Any) -> list[Any]:
                 with graph.as_default():
                     kind = ResourceVariable if definition.is_resource else tf.Variable
                     result.append(kind.from_proto(definition))
+            elif op.type == "VarHandleOp" and _is_kept(op):
+                result.append(_without_initialiser(op))
     return result + list(found.values())
+
+
+def _is_kept(op: Any) -> bool:
+    """True for the handle of a variable that has a name by which functions and checkpoints find it."""
+    from .._tf import anonymous_name
+
+    return op.get_attr("shared_name") not in (b"", anonymous_name().encode()) and bool(op.outputs[0].consumers())
+
+
+def _without_initialiser(op: Any) -> Any:
+    """The variable behind a handle that functions read and only a checkpoint gives a value, as TensorFlow 2 stores it."""
+    import tensorflow.compat.v1 as tf
+
+    from .._tf import BaseResourceVariable
+
+    dtype, shape = tf.as_dtype(op.get_attr("dtype")), tf.TensorShape(op.get_attr("shape"))
+    handle = op.outputs[0]
+    with op.graph.as_default(), tf.control_dependencies(None):
+        read = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype, name=f"{op.name}/Read/ReadVariableOp")
+        read.set_shape(shape)
+        return BaseResourceVariable(
+            trainable=dtype.is_floating or dtype.is_complex,
+            shape=shape,
+            dtype=dtype,
+            handle=handle,
+            name=op.name,
+            handle_name=op.name,
+            unique_id=op.name,
+            graph_element=read,
+            in_graph_mode=True,
+        )
 
 
 def _op_name(variable: Any) -> str:

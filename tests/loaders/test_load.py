@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
+from cases import v1_control_flow
 
 import symgrad
 from symgrad.errors import LoadError
@@ -149,9 +150,25 @@ def test_saved_model_of_tf2(tmp_path):
     tf2.saved_model.save(Linear(), str(tmp_path))
     model = symgrad.loaders.load(tmp_path)
     assert (list(model.inputs), list(model.outputs)) == (["x"], ["y"])
+    y, (w,) = model.outputs["y"], model.variables
+    with model.graph.as_default():
+        gradient = symgrad.Lop(y, w, tf.ones_like(y))
     with tf.Session(graph=model.graph) as session:
         model.restore(session)
-        np.testing.assert_allclose(session.run(model.outputs["y"], {model.inputs["x"]: X}), Y, rtol=1e-6)
+        got = session.run([y, w.value(), gradient], {model.inputs["x"]: X})
+    for a, b in zip(got, [Y, W, np.transpose(X) @ (1 - np.square(Y))], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)  # float32
+
+
+def test_outputs_are_what_a_session_gives_out(tmp_path):
+    """A branch inside of a V1 loop ends in ops of the frame that nothing reads."""
+    with tf.Graph().as_default() as graph, v1_control_flow():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        tf.map_fn(lambda t: tf.cond(t > 0.0, lambda: t * 2.0, lambda: -t), x, name="y")
+    model = symgrad.loaders.load(graph.as_graph_def().SerializeToString())
+    with tf.Session(graph=model.graph) as session:
+        found = session.run(model.outputs, {"x:0": [1.0, -2.0, 3.0]})
+    assert any(np.array_equal(value, [2.0, 2.0, 6.0]) for value in found.values())
 
 
 def test_every_unknown_op_is_named(tmp_path):
