@@ -46,7 +46,7 @@ def _is_kept(op: Any) -> bool:
 
 
 def _without_initialiser(op: Any) -> Any:
-    """The variable behind a handle that functions read and only a checkpoint gives a value, as TensorFlow 2 stores it."""
+    """The variable behind a handle that only a checkpoint gives a value, as TensorFlow 2 stores it."""
     import tensorflow.compat.v1 as tf
 
     from .._tf import BaseResourceVariable
