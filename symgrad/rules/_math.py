@@ -19,6 +19,7 @@ symmetric(
     "Dawsn", "Digamma", "Elu", "Erf", "Erfc", "Erfinv", "Exp", "Expint", "Expm1", "FresnelCos", "FresnelSin", "Inv",
     "LeakyRelu", "Lgamma", "Log", "Log1p", "Ndtri", "Reciprocal", "Relu", "Relu6", "Rsqrt", "Selu", "Sigmoid", "Sin",
     "Sinh", "Softplus", "Softsign", "Spence", "Sqrt", "Square", "Tan", "Tanh",
+    elementwise=True,
 )  # fmt: skip
 symmetric("Softmax")  # diag(s) - s s^T
 

@@ -22,12 +22,14 @@ class Row:
       rule: from the op and the tangents of its inputs, None for those that do not move, to those of its outputs.
       kind: the word that made it.
       moves: which inputs it speaks for; None: all floating ones.
+      elementwise: whether it is declared that each element of the output depends on that at its place only.
     """
 
-    def __init__(self, rule: Rule, kind: str, moves: Moves):
+    def __init__(self, rule: Rule, kind: str, moves: Moves, *, elementwise: bool = False):
         self.rule = rule
         self.kind = kind
         self.moves = moves
+        self.elementwise = elementwise
 
     def __call__(self, op: tf.Operation, *tangents: tf.Tensor | None) -> Any:
         return self.rule(op, *tangents)
@@ -140,12 +142,12 @@ def alike(*op_types: str) -> None:
     _register(op_types, Row(lambda op, *tangents: list(tangents[: len(op.outputs)]), "alike", None))
 
 
-def symmetric(*op_types: str) -> None:
-    """A row: an op of one floating input and one output whose Jacobian is symmetric (elementwise ones: it is diagonal).
+def symmetric(*op_types: str, elementwise: bool = False) -> None:
+    """A row: an op of one floating input and one output whose Jacobian is symmetric (of elementwise ones: diagonal).
 
     Then J v = conj(J^H conj(v)), and J^H is the op type's own gradient function.
     """
-    _register(op_types, Row(_by_own_gradient, "symmetric", 0))
+    _register(op_types, Row(_by_own_gradient, "symmetric", 0, elementwise=elementwise))
 
 
 def _by_own_gradient(op, tangent, *_):

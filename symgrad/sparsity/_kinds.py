@@ -16,13 +16,6 @@ _ELEMENTWISE = frozenset({
     "SoftplusGrad", "SoftsignGrad", "SqrtGrad", "SquaredDifference", "Sub", "TanhGrad", "Xdivy", "Xlog1py", "Xlogy",
     "ZerosLike",
 })  # fmt: skip
-# The house's own rows of functions of one number; softmax is symmetric, and not diagonal.
-_ONE_BY_ONE = frozenset(
-    t
-    for t in rules.pushforward
-    if getattr(rules.pushforward[t], "kind", "") == "symmetric"
-    and rules.pushforward[t].code.co_filename == rules.__file__.replace("__init__", "_math")  # type: ignore[attr-defined]
-) - {"Softmax"}
 # Products without a rule of their own; a factor is any floating input.
 _PRODUCTS = frozenset({"SparseTensorDenseMatMul", "TridiagonalMatMul"})
 
@@ -34,7 +27,8 @@ def is_alike(op: tf.Operation) -> bool:
 
 def is_elementwise(op: tf.Operation) -> bool:
     """True if each element of the output depends on those at its place only."""
-    return op.type in _ELEMENTWISE or op.type in _ONE_BY_ONE
+    row = rules.pushforward.find(op.type)
+    return op.type in _ELEMENTWISE or (isinstance(row, rules.Row) and row.elementwise)
 
 
 def how_it_enters(op: tf.Operation, index: int) -> str:
