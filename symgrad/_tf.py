@@ -120,6 +120,7 @@ __all__ = [
     "pfor",
     "pfor_converters",
     "pfor_wrap",
+    "python_function",
     "register_python_function",
     "results_of_custom_gradient",
     "share_function",
@@ -226,6 +227,12 @@ def _closure(function):
     if code is None or function.__closure__ is None:
         return {}
     return dict(zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__)))
+
+
+def python_function(op):
+    """The Python function that an EagerPyFunc calls, None if this process lacks it; and whether it is a gradient."""
+    held = script_ops._py_funcs.get(op.get_attr("token").decode())
+    return (None, False) if held is None else (held._func, held._is_grad_func)
 
 
 def register_python_function(function):

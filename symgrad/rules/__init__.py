@@ -1,6 +1,6 @@
 """What an op type means to differentiation: pushforward, transpose and linear rules, and what is missing."""
 
-from . import _array, _conjugates, _image, _math, _nn, _scans, _segments, _sparse
+from . import _array, _conjugates, _image, _math, _nn, _python, _scans, _segments, _sparse
 from ._composites import composite
 from ._cuts import Cut, cut_at, has_own_gradient, judged_by, writes_state
 from ._linearity import require_linear
@@ -34,4 +34,5 @@ __all__ = [
     "writes_state",
 ]
 
-_TABLES = (_array, _conjugates, _image, _math, _nn, _scans, _segments, _sparse)  # importing them registers their rules
+# Importing them registers their rules.
+_TABLES = (_array, _conjugates, _image, _math, _nn, _python, _scans, _segments, _sparse)
