@@ -6,7 +6,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from . import _tensors
+from . import _tensors, rules
+from ._control_flow import place_for
 
 _DISCONNECTED = ("raise", "zero", "none")
 
@@ -24,11 +25,14 @@ class Call(contextlib.AbstractContextManager):
       ys: the leaves of ys as dense tensors.
       xs: the leaves of xs.
       stop: the tensors behind which no path continues.
+
+    Inside of a V1 loop or branch the ops go where derivatives with `vectors` can be built.
     """
 
-    def __init__(self, ys: Any, xs: Any, stop_gradients: Any, disconnected: str, name: str):
+    def __init__(self, ys: Any, xs: Any, stop_gradients: Any, disconnected: str, name: str, vectors: Any = None):
         check_disconnected(disconnected)
         self._given = (ys, xs, stop_gradients)
+        self._vectors = vectors
         self._name = name
         self._exits = contextlib.ExitStack()
 
@@ -41,6 +45,10 @@ class Call(contextlib.AbstractContextManager):
             self.ys = _tensors.outputs(ys)
             self.xs = _tensors.inputs(xs, graph)
             self.stop = _tensors.stops(stop, graph)
+            if graph._get_control_flow_context() is not None:
+                ops = rules.between(self.ys, self.tensors, self.stop).ops
+                given = [*self.ys, *self.tensors, *_tensors.in_graph(self._vectors, graph)]
+                exits.enter_context(place_for(graph, ops, given))
             self._exits = exits.pop_all()
         return self
 

@@ -259,6 +259,12 @@ def building_graph(ys: Sequence[tf.Tensor]) -> tf.Graph:
     return graph
 
 
+def in_graph(given: Any, graph: tf.Graph) -> list[tf.Tensor]:
+    """The leaves of a structure of vectors that are tensors of `graph`."""
+    leaves = [leaf.values if isinstance(leaf, tf.IndexedSlices) else leaf for leaf in flatten(given)]
+    return [leaf for leaf in leaves if isinstance(leaf, tf.Tensor) and getattr(leaf, "graph", None) is graph]
+
+
 def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list[tf.Tensor]:
     """The leaves of a cotangent or tangent, checked against what they belong to; None becomes zeros.
 

@@ -8,6 +8,7 @@ from ._places import is_loop_merge, is_loop_switch
 from ._private import PrivateCopy, alias, clone, needs_copy, private
 from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
 from ._side_effects import MUTATED, refuse_side_effects
+from ._surroundings import encloses, home_of, leads_to_the_call, place_for
 from ._zero_gradients import mend_zero_gradients
 
 __all__ = [
@@ -18,14 +19,18 @@ __all__ = [
     "bodies",
     "can_inline",
     "clone",
+    "encloses",
     "enter",
     "exit_of",
     "graft",
+    "home_of",
     "inside",
     "is_loop_merge",
     "is_loop_switch",
+    "leads_to_the_call",
     "mend_zero_gradients",
     "needs_copy",
+    "place_for",
     "private",
     "rebuild",
     "rebuild_for",

@@ -29,12 +29,11 @@ def in_place_of(op: tf.Operation, context: Any) -> Iterator[None]:
             yield
 
 
-def in_v1_frame(op: tf.Operation) -> bool:
-    """True for an op in a V1 loop or branch. The context of an op that XLA is to compile is none of these."""
-    context = op._get_control_flow_context()
+def frame_of(context: Any) -> Any:
+    """The innermost V1 loop or branch of a context; what XLA is to compile is a context as well, and none of these."""
     while context is not None and not (context.IsWhileContext() or context.IsCondContext()):
         context = context.outer_context
-    return context is not None
+    return context
 
 
 _SWITCH = threading.RLock()

@@ -10,12 +10,15 @@ import tensorflow.compat.v1 as tf
 
 from . import _places
 from ._in_context import inside
+from ._surroundings import comes_from_outside
 
 
 def enter(op: tf.Operation, data: tf.Tensor) -> tf.Tensor:
     """`data` inside the frame that the Enter `op` leads into, and as `op` does: once, or to stay."""
     context = op._get_control_flow_context()
     constant = op.get_attr("is_constant")
+    if comes_from_outside(data, context.outer_context):
+        data = context.outer_context.AddValue(data)
     with inside(op.graph, None):
         made = tf.raw_ops.Enter(
             data=data,
@@ -57,7 +60,7 @@ def exit_of(op: tf.Operation, data: tf.Tensor) -> tf.Tensor:
 def switch(op: tf.Operation, data: tf.Tensor) -> list[tf.Tensor]:
     """`data` on the two sides of the Switch `op`."""
     context = op._get_control_flow_context()
-    into = _leads_into(op, context)
+    into = _places.leads_into(op, context)
     with inside(op.graph, context.outer_context if into else context):
         made = tf.raw_ops.Switch(data=data, pred=op.inputs[1])
     sides = [_like(side, old, data) for side, old in zip(made, op.outputs)]
@@ -81,13 +84,6 @@ def variable_beside(op: tf.Operation, start: tf.Tensor) -> tuple[tf.Operation, t
         merged, _ = tf.raw_ops.Merge(inputs=[entered, entered])
         leaving, staying = tf.raw_ops.Switch(data=merged, pred=context.pivot)
     return merged.op, exit_of(leaving.op, leaving), staying
-
-
-def _leads_into(op: tf.Operation, context: Any) -> bool:
-    """True if `context` is the branch that the Switch leads into, not the place where it runs."""
-    if context is None or not context.IsCondContext() or _places.is_loop_switch(op):
-        return False
-    return _places.source(context.pred) is _places.source(op.inputs[1])
 
 
 def _like(made: tf.Tensor, old: tf.Tensor, data: tf.Tensor) -> tf.Tensor:

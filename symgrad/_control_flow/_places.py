@@ -1,7 +1,7 @@
 """Where each op of V1 control flow runs: in which frames, behind which branches; read off the dataflow alone."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow.compat.v1 as tf
 
@@ -57,6 +57,13 @@ def source(predicate: tf.Tensor) -> tf.Tensor:
     while predicate.op.type == "Identity":
         predicate = predicate.op.inputs[0]
     return predicate
+
+
+def leads_into(switch: tf.Operation, context: Any) -> bool:
+    """True if `context` is the branch that the Switch leads into, not the place where it runs."""
+    if context is None or not context.IsCondContext() or is_loop_switch(switch):
+        return False
+    return source(context.pred) is source(switch.inputs[1])
 
 
 def frame_name(enter: tf.Operation) -> str:

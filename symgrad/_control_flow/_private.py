@@ -11,10 +11,11 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
-from ._in_context import in_place_of, in_v1_frame
-from ._inline import can_inline, inline
+from ._in_context import frame_of, in_place_of, inside
+from ._inline import CALLS, can_inline, inline
 from ._own_bodies import own_bodies
 from ._side_effects import MUTATED, refuse_side_effects, refuse_v1_in_bodies
+from ._surroundings import encloses, leads_to_the_call
 
 
 class PrivateCopy:
@@ -29,7 +30,7 @@ class PrivateCopy:
         self._ops: dict[tf.Operation, list[tf.Operation]] = {}
         self.recomputed: list[tf.Operation] = []
         touched = _touched(between)
-        if any(map(in_v1_frame, touched)):
+        if not all(encloses(op._get_control_flow_context(), op.graph._get_control_flow_context()) for op in touched):
             self.recomputed = [op for op in touched if needs_copy(op)]
             return
         for op in touched:
@@ -44,7 +45,10 @@ class PrivateCopy:
         return [new for op in ops for new in self._ops.get(op, [op])]
 
     def _copy(self, op: tf.Operation, inputs: list[tf.Tensor]) -> None:
-        outputs, self._ops[op] = private(op, inputs)
+        if leads_to_the_call(op):  # the copies are there already
+            outputs, self._ops[op] = [inputs[0]] * len(op.outputs), []
+        else:
+            outputs, self._ops[op] = private(op, inputs, frame_of(op.graph._get_control_flow_context()))
         self._tensors.update((id(old), new) for old, new in zip(op.outputs, outputs))
 
 
@@ -95,14 +99,14 @@ def needs_copy(op: tf.Operation) -> bool:
 
 def clone(op: tf.Operation, inputs: list[tf.Tensor], context: Any = None) -> tf.Operation:
     """An op like `op` that reads `inputs`, with the same attributes, device and control inputs, in a V1 `context`."""
-    with in_place_of(op, context):
-        copied = op.graph.create_op(
-            op.type,
-            inputs,
-            [t.dtype for t in op.outputs],
-            name=op.name.rsplit("/", 1)[-1],
-            attrs=dict(op.node_def.attr),
-        )
+    place = in_place_of(op, context)
+    if op.type in MUTATED and op.type not in CALLS:  # its gradient adds inputs, and what it waits for must come after
+        with place:
+            inputs = [tf.identity(inputs[0]), *inputs[1:]]
+        place = inside(op.graph, context)
+    dtypes, attrs = [t.dtype for t in op.outputs], dict(op.node_def.attr)
+    with place:
+        copied = op.graph.create_op(op.type, inputs, dtypes, name=op.name.rsplit("/", 1)[-1], attrs=attrs)
     copied._set_device(op.device)
     copied._gradient_function = op._gradient_function
     for old, new in zip(op.outputs, copied.outputs):

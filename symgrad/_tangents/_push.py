@@ -12,7 +12,19 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _tensors, _tf, _walk, rules
-from .._control_flow import CALLS, alias, can_inline, graft, inside, private, rebuild_for, refuse_side_effects
+from .._control_flow import (
+    CALLS,
+    alias,
+    can_inline,
+    encloses,
+    graft,
+    home_of,
+    inside,
+    leads_to_the_call,
+    private,
+    rebuild_for,
+    refuse_side_effects,
+)
 from ..errors import MissingRuleError
 from . import _single_op, _stacked
 
@@ -96,6 +108,7 @@ class Push:
         self.deferred: dict[Any, list[Callable[[], None]]] = {}
         self.turns: dict[Any, Any] = {}
         self._tangents: dict[int, tf.Tensor] = {}
+        self._home = tf.get_default_graph()._get_control_flow_context()
         self._kept: list[tf.Tensor] = []  # ids are good as long as the tensors live
 
     def of(self, tensor: tf.Tensor) -> tf.Tensor | None:
@@ -111,8 +124,25 @@ class Push:
     def result(self, y: tf.Tensor) -> tf.Tensor | None:
         """The tangent of a y under a name of its own."""
         tangent = self.of(y)
-        with beside(y.op):
+        with self.beside(y.op):
             return None if tangent is None else tf.identity(tangent, name="tangent")
+
+    @contextlib.contextmanager
+    def beside(self, op: tf.Operation) -> Iterator[None]:
+        """Ops made in the block lie where the outputs of `op` do; where that is around the call, in its context."""
+        context = op._get_control_flow_context()
+        if op.type in _EXITS:
+            context = context.outer_context
+        if tf.get_default_graph() is not op.graph:  # in a function body, which captures what lies outside
+            yield
+            return
+        with self._at_home(op.graph) if encloses(context, self._home) else inside(op.graph, context):
+            yield
+
+    def _at_home(self, graph: tf.Graph) -> Any:
+        """Where the call stands, which may be left for the context of another op by now."""
+        here = graph._get_control_flow_context()
+        return contextlib.nullcontext() if self._home is None or here is self._home else inside(graph, self._home)
 
     def zeros(self, tensor: tf.Tensor) -> tf.Tensor:
         """A tangent of zeros, alive where and when `tensor` is; `tf.zeros_like` may give a constant, always alive."""
@@ -145,7 +175,8 @@ class Push:
         for op in self.between.ops if self.count is None else _loops_first(self.between):
             if op.type in _EXITS and self.count is not None:
                 self._close(op._get_control_flow_context())
-            HANDLERS.get(op.type, through)(self, op)
+            handler = _to_the_call if leads_to_the_call(op) else HANDLERS.get(op.type, through)
+            handler(self, op)
         for context in list(self.deferred):
             self._close(context)
 
@@ -184,14 +215,11 @@ def _loops_first(between: _walk.Between) -> list[tf.Operation]:
     return ordered
 
 
-@contextlib.contextmanager
-def beside(op: tf.Operation) -> Iterator[None]:
-    """Ops made in the block lie in the V1 loop or branch that the outputs of `op` lie in, if they lie in one."""
-    context = op._get_control_flow_context()
-    if op.type in ("Exit", "RefExit"):
-        context = context.outer_context
-    with contextlib.nullcontext() if context is None else inside(op.graph, context):
-        yield
+def _to_the_call(driver: Push, op: tf.Operation) -> None:
+    """Hand on the tangent of what comes from outside: it is made in the context around the call, or brought there."""
+    tangent = driver.of(op.inputs[0])
+    for tensor in op.outputs if tangent is not None else ():
+        driver.add(tensor, tangent)
 
 
 def through(driver: Push, op: tf.Operation) -> None:
@@ -199,7 +227,7 @@ def through(driver: Push, op: tf.Operation) -> None:
     tangents = driver.inputs(op)
     if all(t is None for t in tangents):
         return
-    with beside(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
+    with driver.beside(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
         if driver.count is None:
             outputs = _single_op.through(op, tangents, driver.needed(op))
         else:
@@ -216,7 +244,7 @@ def _through_call(driver: Push, op: tf.Operation) -> None:
     moving = [i for i, t in enumerate(tangents) if t is not None]
     if not can_inline(op):
         return through(driver, op)
-    with beside(op):  # by another name what comes in is told apart from what the call came from
+    with driver.beside(op):  # by another name what comes in is told apart from what the call came from
         inputs = [alias(t) if i in moving else t for i, t in enumerate(op.inputs)]
     outputs, ops = _inlined(op, inputs)
     needed = [(old, new) for old, new, n in zip(op.outputs, outputs, driver.needed(op)) if n]
@@ -231,7 +259,7 @@ def _through_call(driver: Push, op: tf.Operation) -> None:
 def _inlined(op: tf.Operation, inputs: list[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
     """The outputs of a call on `inputs`, computed by copies of the ops of its body, and these."""
     if tf.get_default_graph() is op.graph:
-        return private(op, inputs, op._get_control_flow_context())
+        return private(op, inputs, home_of(op))
     refuse_side_effects(op)
     copies: list[tf.Operation] = []  # in a function body that is being built, where the tangents are
     outputs = graft(_tf.function_graph(op, [t.shape for t in op.inputs], op.get_attr("f").name), inputs, copies)

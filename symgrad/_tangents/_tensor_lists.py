@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as tf
 
 from ..rules import again
 from . import _stacked
-from ._push import Push, beside, handler, through
+from ._push import Push, handler, through
 from ._v1_frames import moving
 
 # Of each op that reads a list: its input for the shape of an element, and the output that has that shape behind
@@ -26,7 +26,7 @@ def _read(driver: Push, op: tf.Operation) -> None:
     if driver.count is None:
         return through(driver, op)
     shape, output, skipped = _READS[op.type]
-    with beside(op):
+    with driver.beside(op):
         inputs = [moving(driver, op.inputs[0]), *op.inputs[1:]]
         inputs[shape] = _stacked_shape(driver, op.outputs[output], skipped)
         made = again(op, inputs, shaped=False)
@@ -40,7 +40,7 @@ def _write(driver: Push, op: tf.Operation) -> None:
     if driver.count is None:
         return through(driver, op)
     value, shape, many = _WRITES[op.type]
-    with beside(op):
+    with driver.beside(op):
         inputs = list(op.inputs)
         inputs[value] = moving(driver, op.inputs[value])
         if many:

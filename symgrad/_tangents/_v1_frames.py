@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _walk
 from .._control_flow import enter, exit_of, is_loop_merge, is_loop_switch, switch
-from ._push import Push, beside, handler
+from ._push import Push, handler
 
 
 def moving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
@@ -49,7 +49,7 @@ def _leave_or_stay(driver: Push, op: tf.Operation, leaving: tf.Tensor, staying: 
     for consumer in op.outputs[0].consumers():
         if consumer.type in ("Exit", "RefExit"):
             driver.add(consumer.outputs[0], left)
-    with beside(op):
+    with driver.beside(op):
         driver.add(op.outputs[1], tf.identity(staying))
 
 
@@ -60,7 +60,7 @@ def _exit(driver: Push, op: tf.Operation) -> None:
 
 @handler("NextIteration", "RefNextIteration")
 def _next_iteration(driver: Push, op: tf.Operation) -> None:
-    with beside(op):
+    with driver.beside(op):
         driver.add(op.outputs[0], tf.raw_ops.NextIteration(data=moving(driver, op.inputs[0])))
 
 
@@ -72,9 +72,9 @@ def _merge(driver: Push, op: tf.Operation) -> None:
 def _loop_merge(driver: Push, op: tf.Operation) -> None:
     first, again = sorted(op.inputs, key=lambda t: _walk.is_back_edge(op, t))
     if driver.count is not None and driver.of(first) is None and first.op.type == "Enter":
-        with beside(first.op.inputs[0].op):  # zeros that come from outside: the vectoriser takes no others for a loop
+        with driver.beside(first.op.inputs[0].op):  # zeros from outside: the vectoriser takes no others
             driver.add(first, enter(first.op, driver.zeros(first.op.inputs[0])))
-    with beside(op):
+    with driver.beside(op):
         start = moving(driver, first)
         merged, _ = tf.raw_ops.Merge(inputs=[start, start])
     driver.shaped(merged, op.outputs[0])
@@ -95,7 +95,7 @@ def _branch_merge(driver: Push, op: tf.Operation) -> None:
     context = op._get_control_flow_context()
     for tensor in arriving if context is not None else ():
         context.AddName(tensor.name)
-    with beside(op):
+    with driver.beside(op):
         merged, _ = tf.raw_ops.Merge(inputs=arriving)
     driver.shaped(merged, op.outputs[0])
     driver.add(op.outputs[0], merged)
@@ -106,7 +106,7 @@ def _arriving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
 
     A rule may give a constant, and in the backward pass of a branch TensorFlow keeps no context that would bind it.
     """
-    with beside(tensor.op):
+    with driver.beside(tensor.op):
         tangent = driver.of(tensor)
         if tangent is None:
             return driver.zeros(tensor)

@@ -11,7 +11,7 @@ from .._control_flow import enter, inside, switch
 from ..errors import ControlFlowError
 from ..rules import again
 from . import _stack_order, _stacked
-from ._push import PREPARATIONS, Push, beside, handler
+from ._push import PREPARATIONS, Push, handler
 from ._v1_frames import moving
 
 
@@ -81,7 +81,7 @@ def _array_op(driver: Push, op: tf.Operation) -> None:
     array = shadow(driver, op.inputs[0])
     if driver.count is not None:
         return _stacked_array_op(driver, op, array)
-    with beside(op):
+    with driver.beside(op):
         made = again(op, [array, *(_input(driver, t) for t in op.inputs[1:])])
     for tensor, tangent in zip(op.outputs, made):
         if _tensors.is_floating(tensor):
@@ -93,7 +93,7 @@ def _stacked_array_op(driver: Push, op: tf.Operation, array: tf.Tensor) -> None:
     """The same for an array whose elements are stacked tangents."""
     if op.type in ("TensorArrayConcatV3", "TensorArraySplitV3"):
         raise ValueError(f"{op.type} {op.name!r} joins elements of an array, which stacked tangents have no form for")
-    with beside(op):
+    with driver.beside(op):
         inputs = [array, *(_input(driver, t) for t in op.inputs[1:])]
         if op.type == "TensorArrayScatterV3":
             inputs[2] = _stacked.swapped(inputs[2])
@@ -119,14 +119,14 @@ def _popped(driver: Push, op: tf.Operation) -> tf.Tensor:
     for push in _walk.pushes(stack):
         _stack_order.let_go_first(driver, push, op)
     handle = shadow(driver, op.inputs[0])
-    with beside(op):
+    with driver.beside(op):
         return driver.shaped(_stack_order.take(driver, op, [handle]), op.outputs[0])
 
 
 def _push(driver: Push, op: tf.Operation) -> None:
     """Push a tangent wherever the gradient pushes a value; zeros if the value does not move, so that both match."""
     handle = shadow(driver, op.inputs[0])
-    with beside(op):
+    with driver.beside(op):
         driver.add(op.outputs[0], _stack_order.take(driver, op, [handle, _input(driver, op.inputs[1])]))
 
 

@@ -4,7 +4,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
 from .._control_flow import alias, refuse_side_effects
-from ._push import Push, beside, handler
+from ._push import Push, handler
 from ._v2_bodies import function, tangents_within
 
 
@@ -27,7 +27,7 @@ def _through_branch(driver: Push, op: tf.Operation) -> None:
 
         return function(name, [], tangents)
 
-    with beside(op):
+    with driver.beside(op):
         if "branches" in op.node_def.attr:
             graphs = [branch(f) for f in op.get_attr("branches")]
             outputs = _tf.build_case(op.inputs[0], graphs, [g.external_captures for g in graphs], name=name)

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, _walk, rules
 from .._control_flow import graft, refuse_side_effects
-from ._push import Push, beside, handler
+from ._push import Push, handler
 from ._v2_bodies import function, tangents_within
 
 # The counter and the most iterations, by which TensorFlow's gradient of a loop knows how often it turned.
@@ -27,7 +27,7 @@ def _through_loop(driver: Push, op: tf.Operation) -> None:
     shapes = [t.shape for t in op.outputs]
     body, condition = (_tf.function_graph(op, shapes, op.get_attr(name).name) for name in ("body", "cond"))
     carried = _carried(body, moving, driver.needed(op))
-    with beside(op):
+    with driver.beside(op):
         starts = [driver.zeros(op.inputs[i]) if tangents[i] is None else tangents[i] for i in carried]
         outputs = _build(driver, op, (body, condition), dict(zip(carried, starts)))
     for i, tangent in zip(carried, outputs):

@@ -145,10 +145,7 @@ def _xtrace(A: Any, products: int, rng: np.random.Generator) -> Estimate:
     deflated = np.trace(inner) - np.sum(missed * (inner @ missed), 0)
     # v^T A v for v = test - Q kept, of pieces that are there already: A tests = Q R, A Q = of_basis.
     rest = (
-        np.sum(tests * (Q @ R), 0)
-        - np.sum(kept * R, 0)
-        - np.sum(crossed * kept, 0)
-        + np.sum(kept * (inner @ kept), 0)
+        np.sum(tests * (Q @ R), 0) - np.sum(kept * R, 0) - np.sum(crossed * kept, 0) + np.sum(kept * (inner @ kept), 0)
     )
     return _mean(deflated + rest * (n - m + 1) / (n - np.sum(kept * kept, 0)))
 

@@ -275,5 +275,3 @@ def slopes_of(call: Call, disconnected: str) -> list[tf.Tensor]:
 
 def _rows_of(tangent: tf.Tensor, count: Stack, dtype: tf.DType) -> tf.Tensor:
     return tf.cast(tf.reshape(tangent, [-1] if count is None else [count, -1]), dtype)
-
-

@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, _walk
+from .._control_flow import place_for
 
 
 @tf.autograph.experimental.do_not_convert
@@ -54,19 +55,20 @@ def gradients(
         stop = None if stop_gradients is None else _tensors.stops(_listed(stop_gradients), graph)
         between = _walk.between(dense, tensors, stop or ())
         _vjp.refuse_partial_rules(between, dense, tensors, stop or ())
-        return _vjp.reverse(
-            between,
-            dense,
-            tensors,
-            corrections=False,
-            grad_ys=None if grad_ys is None else _listed(grad_ys),
-            name=name,
-            colocate_gradients_with_ops=colocate_gradients_with_ops,
-            gate_gradients=gate_gradients,
-            aggregation_method=aggregation_method,
-            stop_gradients=stop,
-            unconnected_gradients=unconnected_gradients,
-        )
+        with place_for(graph, between.ops, [*dense, *tensors, *_tensors.in_graph(grad_ys, graph)]):
+            return _vjp.reverse(
+                between,
+                dense,
+                tensors,
+                corrections=False,
+                grad_ys=None if grad_ys is None else _listed(grad_ys),
+                name=name,
+                colocate_gradients_with_ops=colocate_gradients_with_ops,
+                gate_gradients=gate_gradients,
+                aggregation_method=aggregation_method,
+                stop_gradients=stop,
+                unconnected_gradients=unconnected_gradients,
+            )
 
 
 def _listed(value: Any) -> list[Any]:

@@ -94,7 +94,7 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str
 
     Reference: B. Pearlmutter (1994), Fast exact multiplication by the Hessian, Neural Computation 6(1).
     """
-    with Call(y, xs, None, disconnected, name) as call:
+    with Call(y, xs, None, disconnected, name, vectors) as call:
         tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
         if any(y.dtype.is_complex for y in call.ys):
             check_holomorphic(rules.between(call.ys, call.tensors), call.ys, call.xs)
@@ -145,7 +145,7 @@ def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str =
     Reference: N. Schraudolph (2002), Fast curvature matrix-vector products for second-order gradient descent, Neural
     Computation 14(7).
     """
-    with Call(loss, xs, None, disconnected, name) as call:
+    with Call(loss, xs, None, disconnected, name, vectors) as call:
         tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
         leaves = _tensors.outputs(outputs)
         given = [x.given for x in call.xs]

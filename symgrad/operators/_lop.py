@@ -41,7 +41,7 @@ def Lop(
 
     Reference: A. Griewank, A. Walther (2008), Evaluating Derivatives, 2nd ed., section 3.2.
     """
-    with Call(ys, xs, stop_gradients, disconnected, name) as call:
+    with Call(ys, xs, stop_gradients, disconnected, name, grad_ys) as call:
         cotangents = _tensors.vectors(grad_ys, ys, call.ys, "grad_ys")
         found = _vjp.vjp(call.ys, call.tensors, cotangents, stop=call.stop)
         found = _disconnected.for_inputs(found, call.ys, call.xs, disconnected, call.stop)

@@ -56,7 +56,7 @@ def Rop(
     """
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method={method!r}; wanted one of {', '.join(map(repr, METHODS))}")
-    with Call(ys, xs, stop_gradients, disconnected, name) as call:
+    with Call(ys, xs, stop_gradients, disconnected, name, tangents) as call:
         vectors = _tensors.vectors(tangents, xs, call.xs, "tangents")
         between = rules.between(call.ys, call.tensors, call.stop)
         _disconnected.for_paths(between, call.ys, call.xs, disconnected, call.stop)
