@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from . import _tensors, rules
+from . import _tensors, _tf, rules
 from ._control_flow import place_for
 
 _DISCONNECTED = ("raise", "zero", "none")
@@ -45,9 +45,9 @@ class Call(contextlib.AbstractContextManager):
             self.ys = _tensors.outputs(ys)
             self.xs = _tensors.inputs(xs, graph)
             self.stop = _tensors.stops(stop, graph)
-            if graph._get_control_flow_context() is not None:
+            if graph._get_control_flow_context() is not None or isinstance(graph, _tf.FuncGraph):
                 ops = rules.between(self.ys, self.tensors, self.stop).ops
-                given = [*self.ys, *self.tensors, *_tensors.in_graph(self._vectors, graph)]
+                given = [*self.ys, *self.tensors, *_tensors.symbolic_leaves(self._vectors)]
                 exits.enter_context(place_for(graph, ops, given))
             self._exits = exits.pop_all()
         return self

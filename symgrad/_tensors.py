@@ -259,10 +259,10 @@ def building_graph(ys: Sequence[tf.Tensor]) -> tf.Graph:
     return graph
 
 
-def in_graph(given: Any, graph: tf.Graph) -> list[tf.Tensor]:
-    """The leaves of a structure of vectors that are tensors of `graph`."""
+def symbolic_leaves(given: Any) -> list[tf.Tensor]:
+    """The leaves of a structure of vectors that are tensors of a graph."""
     leaves = [leaf.values if isinstance(leaf, tf.IndexedSlices) else leaf for leaf in flatten(given)]
-    return [leaf for leaf in leaves if isinstance(leaf, tf.Tensor) and getattr(leaf, "graph", None) is graph]
+    return [leaf for leaf in leaves if isinstance(leaf, tf.Tensor) and not isinstance(leaf, _tf.EagerTensor)]
 
 
 def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list[tf.Tensor]:

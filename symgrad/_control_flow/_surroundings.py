@@ -55,11 +55,20 @@ def place_for(graph: tf.Graph, ops: Iterable[tf.Operation], given: Iterable[tf.T
       ControlFlowError: a loop or branch on the way has no room for what is given; or the way is that of a loop variable
         from turn to turn of the loop whose body is being built.
     """
+    ops, given = list(ops), list(given)
+    elsewhere = (op for op in ops if op.graph is not graph)
+    far = next((op for op in elsewhere if not encloses(op._get_control_flow_context(), _current(op))), None)
+    if far is not None:  # a loop or branch outside of the function body that the call stands in
+        for tensor in given:
+            if not _sees(far.graph, tensor.graph):
+                _refuse_beside(far, tensor, graph)
+        with far.graph.as_default(), place_for(far.graph, ops, given):
+            yield
+        return
     current = frame_of(graph._get_control_flow_context())
     if current is None:
         yield
         return
-    ops = list(ops)
     _refuse_turns(ops, graph)
     home = current
     beside = [op for op in ops if not _reachable(op, home)]
@@ -84,6 +93,13 @@ def _refuse_beside(op: tf.Operation, given: tf.Tensor, current: Any) -> None:
         "well, or take the derivative as a matrix outside (symgrad.jacobian, symgrad.hessian) and multiply by it "
         "inside, or build with tf.enable_control_flow_v2() on"
     )
+
+
+def _sees(graph: Any, outer: tf.Graph) -> bool:
+    """True if `outer` is `graph` or one of the graphs around it."""
+    while graph is not None and graph is not outer:
+        graph = getattr(graph, "outer_graph", None)
+    return graph is not None
 
 
 def _refuse_turns(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:

@@ -55,7 +55,7 @@ def gradients(
         stop = None if stop_gradients is None else _tensors.stops(_listed(stop_gradients), graph)
         between = _walk.between(dense, tensors, stop or ())
         _vjp.refuse_partial_rules(between, dense, tensors, stop or ())
-        with place_for(graph, between.ops, [*dense, *tensors, *_tensors.in_graph(grad_ys, graph)]):
+        with place_for(graph, between.ops, [*dense, *tensors, *_tensors.symbolic_leaves(grad_ys)]):
             return _vjp.reverse(
                 between,
                 dense,

@@ -155,6 +155,7 @@ PAIRS = [
     for place in PLACES
     for function in FUNCTIONS
     if place in ("V1 loop", "V1 branch")
+    or (place in ("V2 loop", "function", "V2 loop in V1 loop") and function == "V1 loop")
     or function == ("V2 loop" if "V2" in place or place == "function" else "V1 loop")
 ]
 
