@@ -75,8 +75,13 @@ def _own(source: tf.Graph, op: tf.Operation, place: _Place, given: list[tf.Tenso
 
 
 def _tell_outputs(op: tf.Operation) -> None:
-    """Let the outputs of a branch know what the results of its bodies know of the variables and lists behind them."""
+    """Let the outputs of a branch know what the results of its bodies know of the variables and lists behind them.
+
+    And the other way round: a body gives a stand-in for a list that only another one fills. If the op knows that the
+    list holds integers, TensorFlow leaves its gradient out, and must do so in each body.
+    """
     if op.type in BRANCHES:
-        for body in bodies(op):
-            for inner, outer in zip(body.outputs, op.outputs):
-                _tf.copy_handle_data(inner, outer)
+        for told in (False, True):
+            for body in bodies(op):
+                for inner, outer in zip(body.outputs, op.outputs):
+                    _tf.copy_handle_data(*((outer, inner) if told else (inner, outer)))
