@@ -95,9 +95,10 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str
     Reference: B. Pearlmutter (1994), Fast exact multiplication by the Hessian, Neural Computation 6(1).
     """
     with Call(y, xs, None, disconnected, name, vectors) as call:
-        tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
+        require_scalar(call.ys)
         if any(y.dtype.is_complex for y in call.ys):
             check_holomorphic(rules.between(call.ys, call.tensors), call.ys, call.xs)
+        tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
         gradients = first_derivatives(call, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         products: list[Any] = [None if disconnected == "none" else x.zeros() for x in call.xs]
@@ -146,6 +147,7 @@ def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str =
     Computation 14(7).
     """
     with Call(loss, xs, None, disconnected, name, vectors) as call:
+        require_scalar(call.ys)
         tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
         leaves = _tensors.outputs(outputs)
         given = [x.given for x in call.xs]
@@ -159,14 +161,19 @@ def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str =
 
 def first_derivatives(call: Call, disconnected: str) -> list[tf.Tensor | None]:
     """dy/dx of a scalar y for each x; None where y does not depend on x and that is allowed."""
-    if len(call.ys) != 1 or call.ys[0].shape.rank not in (0, None):
-        shapes = ", ".join(f"{y.name} of shape {y.shape}" for y in call.ys)
-        raise ShapeError(f"y must be one scalar, came {shapes}; reduce it (tf.reduce_sum), or take a Jacobian")
+    require_scalar(call.ys)
     (y,) = call.ys
     found = _vjp.vjp([y], call.tensors, [_one(y)])
     _disconnected.for_inputs(found, call.ys, call.xs, "raise" if disconnected == "raise" else "none")
     # TensorFlow's gradient is the conjugate of the derivative of a holomorphic function.
     return _conjugated(found) if y.dtype.is_complex else found
+
+
+def require_scalar(ys: Sequence[tf.Tensor]) -> None:
+    """Raise ShapeError for what is known to be no scalar, before anything is built."""
+    if len(ys) != 1 or ys[0].shape.rank not in (0, None):
+        shapes = ", ".join(f"{y.name} of shape {y.shape}" for y in ys)
+        raise ShapeError(f"y must be one scalar, came {shapes}; reduce it (tf.reduce_sum), or take a Jacobian")
 
 
 def _one(y: tf.Tensor) -> tf.Tensor:

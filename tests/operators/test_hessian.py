@@ -231,3 +231,16 @@ def test_y_that_only_the_session_knows_to_be_no_scalar(run):
         run(product)
     assert run(product, {x: 2.0}) == 12.0
 
+
+@pytest.mark.core
+@pytest.mark.parametrize("operator", [symgrad.hvp, lambda y, x, v: symgrad.ggnvp(y, y, x, v)])
+def test_a_call_that_is_refused_leaves_no_op(graph, operator):
+    x = tf.placeholder_with_default(np.array([1.0, 2.0]), [2])
+    vector, z = x**2, tf.complex(x, x)
+    not_holomorphic = tf.reduce_sum(tf.math.conj(z) * z)
+    before = len(graph.get_operations())
+    with pytest.raises(ShapeError, match="one scalar"):
+        operator(vector, x, [1.0, 1.0])
+    with pytest.raises(DtypeError, match="conjugates"):
+        symgrad.hvp(not_holomorphic, z, [1.0, 1.0])
+    assert len(graph.get_operations()) == before
