@@ -110,7 +110,11 @@ def _copied(op: tf.Operation, inputs: list[tf.Tensor], done: Done, device: str) 
 
 def _colocated(op: tf.Operation, done: Done) -> Any:
     """The attribute that colocates the copy of `op` with the copies of what `op` is colocated with."""
-    names = [g.decode().removeprefix("loc:@") for g in op.colocation_groups()]
-    others = [op.graph.get_operation_by_name(name) for name in names]
-    groups = [b"loc:@" + new.name.encode() for other in others for new in done.get(other, ())[:1]]
+    groups = []
+    for group in op.colocation_groups():
+        try:
+            other = op.graph.get_operation_by_name(group.decode().removeprefix("loc:@"))
+        except KeyError:  # called after an op of the graph around the body, or after none (TensorFlow 2.15)
+            continue
+        groups += [b"loc:@" + new.name.encode() for new in done.get(other, ())[:1]]
     return tf.AttrValue(list=tf.AttrValue.ListValue(s=groups))
