@@ -7,7 +7,15 @@ import { colourings, mix, rampColour, readableOn, THEMES } from "../../symgrad/_
 import { WireIndex } from "../../symgrad/_picture/viewer/draw.mjs";
 import { Shown } from "../../symgrad/_picture/viewer/place.mjs";
 import { humanNumber, textMeasure, withCommas } from "../../symgrad/_picture/viewer/text.mjs";
-import { between, centred, firstView, fitted, nextBox, withinSight, zoomed } from "../../symgrad/_picture/viewer/view.mjs";
+import {
+  between,
+  centred,
+  firstView,
+  fitted,
+  nextBox,
+  withinSight,
+  zoomed,
+} from "../../symgrad/_picture/viewer/view.mjs";
 import { Wires } from "../../symgrad/_picture/viewer/wires.mjs";
 import { fixture, model, openedAs, placer } from "./fixture.mjs";
 
