@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from .._op_types import PLACEHOLDERS
 from ..errors import ControlFlowError
 
 # Bytes above which a constant is sent instead of being copied into the graph once for each device.
@@ -130,7 +131,7 @@ def _here(tensor: tf.Tensor) -> tf.Tensor:
 
 def stays(op: tf.Operation) -> bool:
     """True for an op that exists once, where it is: it has a state, reads one, or is fed."""
-    if op.type.startswith("Placeholder") or _tf.is_stateful(op.type):
+    if op.type in PLACEHOLDERS or _tf.is_stateful(op.type):
         return True
     if any(t.dtype == tf.resource or t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs)):
         return True

@@ -13,7 +13,6 @@ import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _tensors, _tf, _walk, rules
 from .._control_flow import (
-    CALLS,
     alias,
     can_inline,
     encloses,
@@ -25,6 +24,7 @@ from .._control_flow import (
     rebuild_for,
     refuse_side_effects,
 )
+from .._op_types import CALLS, EXITS, NEXT_ITERATIONS
 from ..errors import MissingRuleError
 from . import _single_op, _stacked
 
@@ -131,7 +131,7 @@ class Push:
     def beside(self, op: tf.Operation) -> Iterator[None]:
         """Ops made in the block lie where the outputs of `op` do; where that is around the call, in its context."""
         context = op._get_control_flow_context()
-        if op.type in _EXITS:
+        if op.type in EXITS:
             context = context.outer_context
         if tf.get_default_graph() is not op.graph:  # in a function body, which captures what lies outside
             yield
@@ -173,7 +173,7 @@ class Push:
     def run(self) -> None:
         """Push through every op."""
         for op in self.between.ops if self.count is None else _loops_first(self.between):
-            if op.type in _EXITS and self.count is not None:
+            if op.type in EXITS and self.count is not None:
                 self._close(op._get_control_flow_context())
             handler = _to_the_call if leads_to_the_call(op) else HANDLERS.get(op.type, through)
             handler(self, op)
@@ -185,17 +185,12 @@ class Push:
             close()
 
 
-_EXITS = ("Exit", "RefExit")
-
-
 def _loops_first(between: _walk.Between) -> list[tf.Operation]:
     """The ops on the way in an order in which a V1 loop is over before what leaves it is used.
 
     The vectoriser looks at the whole of a loop whose Exit it meets.
     """
-    turning = collections.Counter(
-        op._get_control_flow_context() for op in between.ops if op.type in ("NextIteration", "RefNextIteration")
-    )
+    turning = collections.Counter(op._get_control_flow_context() for op in between.ops if op.type in NEXT_ITERATIONS)
     ordered: list[tf.Operation] = []
     todo = between.ops
     while todo:
@@ -203,11 +198,11 @@ def _loops_first(between: _walk.Between) -> list[tf.Operation]:
         for op in todo:
             context = op._get_control_flow_context()
             reads = [t.op for t in between.sources.of(op) if not _walk.is_back_edge(op, t)]
-            if (op.type in _EXITS and turning[context]) or any(r in held for r in reads):
+            if (op.type in EXITS and turning[context]) or any(r in held for r in reads):
                 held[op] = None
                 continue
             ordered.append(op)
-            if op.type in ("NextIteration", "RefNextIteration"):
+            if op.type in NEXT_ITERATIONS:
                 turning[context] -= 1
         if len(held) == len(todo):
             return ordered + todo

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _tf, _walk
+from .._op_types import LOOPS, MERGES, SWITCHES
 from ._contractions import CONTRACTIONS, numbers
 from ._kinds import how_it_enters, is_alike, is_elementwise
 from ._probe import Local, Probe, shape_of, size_of
@@ -56,9 +57,9 @@ class Flow:
             return [moving.get(k) for k in range(len(op.outputs))]
         if not any(_tensors.is_differentiable(t) for t in op.outputs):
             return [None] * len(op.outputs)
-        if op.type in ("RefSwitch", "Switch"):
+        if op.type in SWITCHES:
             return [moving.get(0)] * 2
-        if op.type in ("Merge", "RefMerge"):
+        if op.type in MERGES:
             return [functools.reduce(operator.or_, moving.values()), None]
         if is_elementwise(op):
             return [self._elementwise(op, moving)]
@@ -178,7 +179,7 @@ class Flow:
         if any(t.dtype == tf.variant for t in [*(op.inputs[i] for i in moving), *op.outputs]):
             return None  # lists
         inner = _bodies.bodies(op)
-        if not op.type.endswith("While"):
+        if op.type not in LOOPS:
             results: Reaches = [None] * len(op.outputs)
             for body in inner:
                 results = _joined(results, self._inside(body, op, {k - body.offset: r for k, r in moving.items()}))
