@@ -3,7 +3,7 @@
 from ._in_context import inside, v1_control_flow, v2_control_flow
 from ._inline import can_inline, graft
 from ._loop_variables import enter, exit_of, switch, variable_beside
-from ._own_bodies import bodies
+from ._own_bodies import bodies, own_bodies
 from ._places import is_loop_merge, is_loop_switch
 from ._private import PrivateCopy, alias, clone, needs_copy, private
 from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
@@ -28,6 +28,7 @@ __all__ = [
     "leads_to_the_call",
     "mend_zero_gradients",
     "needs_copy",
+    "own_bodies",
     "place_for",
     "private",
     "rebuild",
