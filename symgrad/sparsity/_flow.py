@@ -13,9 +13,10 @@ from .. import _bodies, _tensors, _tf, _walk
 from .._op_types import LOOPS, MERGES, SWITCHES
 from ._contractions import CONTRACTIONS, numbers
 from ._kinds import how_it_enters, is_alike, is_elementwise
-from ._probe import Local, Probe, shape_of, size_of
+from ._probe import Local, probed, shape_of, size_of
 from ._reach import Reach
 from ._turns import turns_of
+from ._windows import WINDOWS
 
 Reaches = list[Reach | None]
 Known = Callable[[tf.Tensor], np.ndarray | None]
@@ -99,7 +100,7 @@ class Flow:
 
     def _one(self, op, i, reach, moving) -> Reaches:
         """The reaches of the outputs as far as they come from input i."""
-        rule = CONTRACTIONS.get(op.type)
+        rule = CONTRACTIONS.get(op.type) or WINDOWS.get(op.type)
         if rule is not None:
             found = rule(op, i, reach, lambda k: self.known(op.inputs[k]) if k not in moving else None)
             if found is not None:
@@ -121,13 +122,13 @@ class Flow:
             return dense, why
         fixed, key = self._fixed(op, i, moving)
         if key not in self._probed:
-            with Probe(op, i, fixed) as probe:
-                self._probed[key] = [
-                    probe.local(j) if _tensors.is_floating(t) else None for j, t in enumerate(op.outputs)
-                ]
+            self._probed[key] = probed(op, i, fixed)
         found = self._probed[key]
         lost = any(f is None and _tensors.is_floating(t) for f, t in zip(found, op.outputs))
-        return found, "it is not linear, or its rows are too long to be told apart" if lost else ""
+        return (
+            found,
+            "run by itself it fails, is not linear, or has rows that are too long to be told apart" if lost else "",
+        )
 
     def _cannot_run(self, op, i, moving) -> str:
         """Why the op cannot be run by itself; empty if it can."""

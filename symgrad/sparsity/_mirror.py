@@ -153,14 +153,15 @@ class Values:
         except (tf.errors.OpError, ValueError, RuntimeError, TypeError):  # not fed, or inside a loop
             return None
 
-    def settle(self, ys: Sequence[tf.Tensor]) -> None:
-        """Give tensors behind ys, whose shape is not known, the one that they have in a run."""
+    def settle(self, ys: Sequence[tf.Tensor], tangents: Sequence[tf.Tensor] = ()) -> None:
+        """Give tensors behind ys, whose shape is not known, the one that they have in a run; tangents are fed zeros."""
         ops = [op for op in _walk.ancestors(ys) if op._get_control_flow_context() is None]
         unknown = [t for op in ops for t in op.outputs if not t.shape.is_fully_defined() and t.dtype in FLOATING]
         if not unknown or not isinstance(self._mirror, Mirror):
             return
         with unknown[0].graph.as_default():
             shapes = [tf.shape(t) for t in unknown]
+        self._mirror.feeds.update((t.name, np.zeros(t.shape, t.dtype.as_numpy_dtype)) for t in tangents)
         xs, self._xs = self._xs, set()
         for t, shape in zip(unknown, shapes):
             found = self._run(shape)
