@@ -5,7 +5,8 @@ from collections.abc import Container, Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
-from .._control_flow import CALLS, MUTATED, own_bodies, refuse_side_effects
+from .._control_flow import own_bodies, refuse_side_effects
+from .._op_types import CALLS, FUNCTIONAL
 from .._sizes import known_along, known_sizes
 from .._tensors import is_floating
 from .._where import made_at
@@ -70,7 +71,7 @@ class Examples:
         except ValueError as error:  # TensorFlow's shape functions
             raise ShapeError(f"{self._left_out()} ({error})") from None
         for op, copy in copies.made.items():
-            if op.type in MUTATED and op.type not in CALLS:  # a gradient changes them, by the names of their bodies
+            if op.type in FUNCTIONAL and op.type not in CALLS:  # a gradient changes them, by the names of their bodies
                 own_bodies(copy)
         if not found.shape[1:].is_compatible_with(self._y.shape[1:]) or found.shape.rank == 0:
             raise ShapeError(f"{self._left_out()} ({found.shape} from one row)")
