@@ -6,7 +6,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
 from .._control_flow import own_bodies, refuse_side_effects
-from .._op_types import CALLS, FUNCTIONAL
+from .._op_types import BRANCHES, LOOPS, RANDOM
 from .._sizes import known_along, known_sizes
 from .._tensors import is_floating
 from .._where import made_at
@@ -42,7 +42,7 @@ class Examples:
         if y.op not in touched and all(y is not row for row in rows):
             raise DisconnectedError(f"{y.name} depends on none of rows ({', '.join(r.name for r in rows)})")
         by_shape = [op for op in touched if op not in by_value]
-        drawn = [op.outputs[0] for op in by_shape if "Random" in op.type and op.outputs[0].shape.rank != 0]
+        drawn = [op.outputs[0] for op in by_shape if _draws(op) and op.outputs[0].shape.rank != 0]
         self._rows = [*rows, *drawn]
         self._by_value, self._certain = by_value, False
         self._copied = touched.keys() - {op for op in by_shape if _is_number(op)} - {t.op for t in drawn}
@@ -71,7 +71,7 @@ class Examples:
         except ValueError as error:  # TensorFlow's shape functions
             raise ShapeError(f"{self._left_out()} ({error})") from None
         for op, copy in copies.made.items():
-            if op.type in FUNCTIONAL and op.type not in CALLS:  # a gradient changes them, by the names of their bodies
+            if op.type in LOOPS | BRANCHES:  # a gradient changes them, by the names of their bodies
                 own_bodies(copy)
         if not found.shape[1:].is_compatible_with(self._y.shape[1:]) or found.shape.rank == 0:
             raise ShapeError(f"{self._left_out()} ({found.shape} from one row)")
@@ -125,6 +125,10 @@ def _batch(y: tf.Tensor, rows: Sequence[tf.Tensor]) -> int | None:
             raise ShapeError(f"{t.name} has shape {t.shape}, others have {known_along(size, 0)} rows; wanted as many")
         size = size.merge_with(t.shape[:1])
     return known_along(size, 0)
+
+
+def _draws(op: tf.Operation) -> bool:
+    return op.type in RANDOM or op.type.startswith(("StatelessRandom", "StatelessTruncated"))
 
 
 def _is_number(op: tf.Operation) -> bool:
