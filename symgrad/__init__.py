@@ -15,13 +15,13 @@ _OPERATORS: tuple[str, ...] = (
     "Lop",
     "Rop",
     "batch_jacobian",
-    "example_jacobian",
     "ggnvp",
     "gradients",
     "hessian",
     "hvp",
     "jacobian",
     "jacobian_blocks",
+    "jet",
 )
 _SPARSITY: tuple[str, ...] = ("sparse_hessian", "sparse_jacobian")
 _PACKAGES = (

@@ -13,13 +13,13 @@ from . import testing as testing
 from .operators import Lop as Lop
 from .operators import Rop as Rop
 from .operators import batch_jacobian as batch_jacobian
-from .operators import example_jacobian as example_jacobian
 from .operators import ggnvp as ggnvp
 from .operators import gradients as gradients
 from .operators import hessian as hessian
 from .operators import hvp as hvp
 from .operators import jacobian as jacobian
 from .operators import jacobian_blocks as jacobian_blocks
+from .operators import jet as jet
 from .sparsity import sparse_hessian as sparse_hessian
 from .sparsity import sparse_jacobian as sparse_jacobian
 

@@ -282,10 +282,11 @@ def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list
         leaves = _tf.flatten_up_to(structure, given, check_types=False)
     except (LookupError, TypeError, ValueError) as error:
         raise ShapeError(f"{name} must have the structure of what it multiplies: {error}") from None
-    return [_vector(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes))]
+    return [vector(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes))]
 
 
-def _vector(v: Any, like: Any, label: str) -> tf.Tensor:
+def vector(v: Any, like: Any, label: str) -> tf.Tensor:
+    """One leaf of a cotangent or tangent, checked against what it belongs to; None becomes zeros."""
     if v is None:
         return like.zeros() if isinstance(like, Input) else tf.zeros_like(like)
     dtype = like.dtype.base_dtype

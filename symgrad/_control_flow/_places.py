@@ -6,7 +6,11 @@ from typing import Any, NamedTuple
 import tensorflow.compat.v1 as tf
 
 from .. import _walk
-from .._op_types import ENTERS, EXITS, MERGES, SWITCHES
+
+ENTERS = frozenset({"Enter", "RefEnter"})
+EXITS = frozenset({"Exit", "RefExit"})
+MERGES = frozenset({"Merge", "RefMerge"})
+SWITCHES = frozenset({"Switch", "RefSwitch"})
 
 Frame = tuple[str, ...]
 

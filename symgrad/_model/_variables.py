@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .._op_types import ASSIGNS, ENTERS, PLACEHOLDERS
 from ._schedule import parents
 from ._summary import variable_rows
 
 if TYPE_CHECKING:
     import networkx
 
-_READS = ENTERS | {"Identity", "ReadVariableOp", "RefIdentity"}
+_READS = frozenset({"Enter", "Identity", "ReadVariableOp", "RefEnter", "RefIdentity"})
 _ASKS = frozenset({"IsVariableInitialized", "VarIsInitializedOp", "VariableShape"})
 
 
@@ -48,7 +47,7 @@ def variables(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:
                 found["reads"].append(op)
                 continue
             values = [a for a, _, e in graph.in_edges(op, data=True) if e["kind"] == "data" and a != row["name"]]
-            sets = graph.nodes[op]["type"] in ASSIGNS
+            sets = graph.nodes[op]["type"] in ("Assign", "AssignVariableOp")
             if sets and any(value in restored for value in values):
                 found["restores"].append(op)
             elif sets and not any(value in moving for value in values):
@@ -61,7 +60,7 @@ def variables(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:
 
 
 def _is_input(node: dict[str, Any]) -> bool:
-    return node["type"] in PLACEHOLDERS or node["type"].startswith("Iterator")
+    return node["type"].startswith(("Placeholder", "Iterator"))
 
 
 def _after(graph: "networkx.MultiDiGraph", starts: Any) -> set[Any]:

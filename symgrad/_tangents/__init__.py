@@ -1,8 +1,22 @@
 """Tangents of a graph, pushed op by op from xs to ys."""
 
-from . import _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_loops
-from ._push import HANDLERS, Push, handler, push
+from . import _coefficients, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops
+from ._algebra import Algebra, Index, along, closed, factorial, weighted
+from ._push import HANDLERS, Push, handler, push, pushed
 
-__all__ = ["HANDLERS", "Push", "handler", "push"]
+__all__ = [
+    "HANDLERS",
+    "Algebra",
+    "Index",
+    "Push",
+    "along",
+    "closed",
+    "factorial",
+    "handler",
+    "push",
+    "pushed",
+    "weighted",
+]
 
-_TABLES = (_tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_loops)  # importing them registers their handlers
+# Importing them registers their handlers.
+_TABLES = (_coefficients, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops)

@@ -1,7 +1,8 @@
 """The driver: plan which ops are to be pushed through and in what order, then push each one once.
 
-What is particular to an op type is a handler, `handler("Enter")(function of (push, op))`; every other op goes through
-`_single_op.through`.
+What is pushed are the coefficients of Taylor series; of a Rop there is one term, the tangent. What is particular to an
+op type is a handler, `handler("Enter")(function of (push, op))`, asked for each term, or `whole("While")(function of
+(series, op))`, asked once; every other op goes through `_coefficients.through`.
 """
 
 import collections
@@ -11,28 +12,21 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _sizes, _tensors, _tf, _walk, rules
-from .._control_flow import (
-    alias,
-    can_inline,
-    encloses,
-    graft,
-    home_of,
-    inside,
-    leads_to_the_call,
-    private,
-    rebuild_for,
-    refuse_side_effects,
-)
-from .._op_types import CALLS, EXITS, NEXT_ITERATIONS
+from .. import _sizes, _walk, rules
+from .._control_flow import encloses, inside, leads_to_the_call, rebuild_for
 from ..errors import MissingRuleError
 from . import _single_op, _stacked
+from ._algebra import Algebra, along
 
 Handler = Callable[["Push", tf.Operation], None]
+WholeHandler = Callable[["Series", tf.Operation], None]
 
-# What to do at ops that are more than a function of their inputs; the others go through `_single_op.through`.
+# What to do at an op for each term. The handler of all other op types is that of `OTHERS`.
 HANDLERS: dict[str, Handler] = {}
+OTHERS = ""
 
+# What to do at an op for all terms at once.
+WHOLE: dict[str, WholeHandler] = {}
 
 # What to do before the first op.
 PREPARATIONS: list[Callable[["Push"], None]] = []
@@ -43,6 +37,16 @@ def handler(*op_types: str) -> Callable[[Handler], Handler]:
 
     def register(function: Handler) -> Handler:
         HANDLERS.update(dict.fromkeys(op_types, function))
+        return function
+
+    return register
+
+
+def whole(*op_types: str) -> Callable[[WholeHandler], WholeHandler]:
+    """The decorator that makes a function the handler of these op types; it takes the series and the op."""
+
+    def register(function: WholeHandler) -> WholeHandler:
+        WHOLE.update(dict.fromkeys(op_types, function))
         return function
 
     return register
@@ -75,36 +79,124 @@ def push(
       NotLinearError: the gradient function of an op is not linear in the incoming gradient.
       ValueError: tangents are stacked, and an op cannot take several at once.
     """
-    driver = pushed(between, ys, xs, tangents, count)
-    return [driver.result(y) for y in ys]
+    series = pushed(between, ys, xs, [{0: t} for t in tangents], along(1, count=count))
+    return [series.pushes[0].result(y) for y in ys]
 
 
-def pushed(between, ys, xs, tangents, count) -> "Push":
-    """The driver that knows all tangents between xs and ys; arguments as for `push`."""
+def pushed(
+    between: _walk.Between,
+    ys: Sequence[tf.Tensor],
+    xs: Sequence[tf.Tensor],
+    given: Sequence[dict[int, tf.Tensor]],
+    algebra: Algebra,
+) -> "Series":
+    """The series of all tensors between xs and ys.
+
+    Args:
+      between, ys, xs: as for `push`.
+      given: for each x its coefficients by the number of the term. Along a dimension in which it does not change a
+        coefficient may have the size one.
+      algebra: the terms.
+    """
     require_rules(between)
     rebuild_for(between.ops, ys[0].graph)
-    driver = Push(between, count)
-    for x, tangent in zip(xs, tangents):
-        driver.add(x, tangent)
+    series = Series(between, algebra)
+    series.start(xs, given)
     for prepare in PREPARATIONS:
-        prepare(driver)
-    driver.run()
-    return driver
+        for driver in series.pushes:
+            prepare(driver)
+    series.run()
+    return series
 
 
-class Push:
-    """Tangents on their way through a graph.
+class Series:
+    """Taylor series on their way through a graph: one `Push` for each term.
 
     Attributes:
       between: the planned ops, in order, and which of their inputs lie on a path.
+      algebra: the terms.
+      pushes: what is known of each term, by its number.
+      memo: what serves several terms, by op and kind.
+      loose: whether coefficients may have the size one along dimensions in which they do not change.
+    """
+
+    def __init__(self, between: _walk.Between, algebra: Algebra):
+        self.between = between
+        self.algebra = algebra
+        self.loose = algebra.order > 1 and not any(_is_whole_or_handled(op) for op in between.ops)
+        self.pushes = [Push(self, term) for term in algebra.terms]
+        self.memo: dict[Any, Any] = {}
+
+    def start(self, xs: Sequence[tf.Tensor], given: Sequence[dict[int, tf.Tensor]]) -> None:
+        """Let each x move along its coefficients."""
+        for x, terms in zip(xs, given):
+            for term, coefficient in terms.items():
+                driver = self.pushes[term]
+                driver.add(x, coefficient if self.loose else driver.widened(x, coefficient))
+
+    def coefficient(self, tensor: tf.Tensor, term: int | None) -> tf.Tensor | None:
+        """A coefficient of a tensor, maybe of size one where it does not change; of no term, the tensor itself."""
+        return tensor if term is None else self.pushes[term].raw(tensor)
+
+    def moves(self, tensor: tf.Tensor) -> bool:
+        """True if some coefficient is known."""
+        return any(driver.raw(tensor) is not None for driver in self.pushes)
+
+    def given(self, op: tf.Operation) -> dict[int, dict[int, tf.Tensor]]:
+        """For each input of `op` that moves, by its number, the coefficients that are known, by their terms."""
+        found: dict[int, dict[int, tf.Tensor]] = {}
+        for driver in self.pushes:
+            for i, tangent in enumerate(driver.inputs(op)):
+                if tangent is not None:
+                    found.setdefault(i, {})[driver.term] = tangent
+        return found
+
+    def run(self) -> None:
+        """Push through every op, all terms of one before the next."""
+        stacked = any(driver.count is not None for driver in self.pushes)
+        for op in _loops_first(self.between) if stacked else self.between.ops:
+            if op.type in _EXITS and stacked:
+                self._close(op._get_control_flow_context())
+            if leads_to_the_call(op):
+                self._step(_to_the_call, op)
+            elif op.type in WHOLE:
+                WHOLE[op.type](self, op)
+            else:
+                self._step(HANDLERS.get(op.type, HANDLERS[OTHERS]), op)
+        for driver in self.pushes:
+            for context in list(driver.deferred):
+                driver.close(context)
+
+    def through(self, op: tf.Operation) -> None:
+        """Push through an op as through one that is a function of its inputs."""
+        self._step(HANDLERS[OTHERS], op)
+
+    def _step(self, handle: Handler, op: tf.Operation) -> None:
+        for driver in self.pushes:
+            handle(driver, op)
+
+    def _close(self, context: Any) -> None:
+        for driver in self.pushes:
+            driver.close(context)
+
+
+class Push:
+    """The coefficients of one term, for a Rop the tangents, on their way through a graph.
+
+    Attributes:
+      series: that of all terms.
+      between: the planned ops, in order, and which of their inputs lie on a path.
+      term: its number.
       count: how many tangents are pushed at once, stacked along a new first dimension; None: one, as it is.
       deferred: what is to be done before anything leaves a V1 loop, by its context: back edges to be closed.
       turns: for each V1 loop what keeps the order in which it uses the stacks of tangents.
     """
 
-    def __init__(self, between: _walk.Between, count: _stacked.Count | None = None):
-        self.between = between
-        self.count = count
+    def __init__(self, series: Series, term: int):
+        self.series = series
+        self.between = series.between
+        self.term = term
+        self.count = series.algebra.counts[term]
         self.deferred: dict[Any, list[Callable[[], None]]] = {}
         self.turns: dict[Any, Any] = {}
         self._tangents: dict[int, tf.Tensor] = {}
@@ -113,6 +205,15 @@ class Push:
 
     def of(self, tensor: tf.Tensor) -> tf.Tensor | None:
         """The tangent of a tensor; None if it does not move."""
+        outer = self.between.sources.outer(tensor)
+        tangent = self._tangents.get(id(outer))
+        if tangent is None or not self.series.loose:
+            return tangent
+        self._tangents[id(outer)] = self.widened(outer, tangent)
+        return self._tangents[id(outer)]
+
+    def raw(self, tensor: tf.Tensor) -> tf.Tensor | None:
+        """The same, maybe of size one along dimensions in which it does not change."""
         return self._tangents.get(id(self.between.sources.outer(tensor)))
 
     def add(self, tensor: tf.Tensor, tangent: tf.Tensor) -> None:
@@ -123,15 +224,21 @@ class Push:
 
     def result(self, y: tf.Tensor) -> tf.Tensor | None:
         """The tangent of a y under a name of its own."""
-        tangent = self.of(y)
         with self.beside(y.op):
+            tangent = self.of(y)
             return None if tangent is None else tf.identity(tangent, name="tangent")
+
+    def widened(self, tensor: tf.Tensor, tangent: tf.Tensor) -> tf.Tensor:
+        """`tangent` in the whole shape of `tensor`, of which it is a coefficient."""
+        if self.count is None:
+            return _stacked.widened(tensor, tangent, None)
+        return tangent if _stacked.is_single(tangent) else _stacked.widened(tensor, tangent, self.count)
 
     @contextlib.contextmanager
     def beside(self, op: tf.Operation) -> Iterator[None]:
         """Ops made in the block lie where the outputs of `op` do; where that is around the call, in its context."""
         context = op._get_control_flow_context()
-        if op.type in EXITS:
+        if op.type in _EXITS:
             context = context.outer_context
         if tf.get_default_graph() is not op.graph:  # in a function body, which captures what lies outside
             yield
@@ -170,19 +277,17 @@ class Push:
         """For each output of `op`, whether its tangent leads to some y."""
         return [id(t) in self.between.tensors for t in op.outputs]
 
-    def run(self) -> None:
-        """Push through every op."""
-        for op in self.between.ops if self.count is None else _loops_first(self.between):
-            if op.type in EXITS and self.count is not None:
-                self._close(op._get_control_flow_context())
-            handler = _to_the_call if leads_to_the_call(op) else HANDLERS.get(op.type, through)
-            handler(self, op)
-        for context in list(self.deferred):
-            self._close(context)
-
-    def _close(self, context: Any) -> None:
+    def close(self, context: Any) -> None:
+        """Do what is to be done before anything leaves a V1 loop."""
         for close in self.deferred.pop(context, ()):
             close()
+
+
+def _is_whole_or_handled(op: tf.Operation) -> bool:
+    return op.type in WHOLE or op.type in HANDLERS or leads_to_the_call(op)
+
+
+_EXITS = ("Exit", "RefExit")
 
 
 def _loops_first(between: _walk.Between) -> list[tf.Operation]:
@@ -190,7 +295,9 @@ def _loops_first(between: _walk.Between) -> list[tf.Operation]:
 
     The vectoriser looks at the whole of a loop whose Exit it meets.
     """
-    turning = collections.Counter(op._get_control_flow_context() for op in between.ops if op.type in NEXT_ITERATIONS)
+    turning = collections.Counter(
+        op._get_control_flow_context() for op in between.ops if op.type in ("NextIteration", "RefNextIteration")
+    )
     ordered: list[tf.Operation] = []
     todo = between.ops
     while todo:
@@ -198,11 +305,11 @@ def _loops_first(between: _walk.Between) -> list[tf.Operation]:
         for op in todo:
             context = op._get_control_flow_context()
             reads = [t.op for t in between.sources.of(op) if not _walk.is_back_edge(op, t)]
-            if (op.type in EXITS and turning[context]) or any(r in held for r in reads):
+            if (op.type in _EXITS and turning[context]) or any(r in held for r in reads):
                 held[op] = None
                 continue
             ordered.append(op)
-            if op.type in NEXT_ITERATIONS:
+            if op.type in ("NextIteration", "RefNextIteration"):
                 turning[context] -= 1
         if len(held) == len(todo):
             return ordered + todo
@@ -215,50 +322,6 @@ def _to_the_call(driver: Push, op: tf.Operation) -> None:
     tangent = driver.of(op.inputs[0])
     for tensor in op.outputs if tangent is not None else ():
         driver.add(tensor, tangent)
-
-
-def through(driver: Push, op: tf.Operation) -> None:
-    """Push through an op that is a function of its inputs."""
-    tangents = driver.inputs(op)
-    if all(t is None for t in tangents):
-        return
-    with driver.beside(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
-        if driver.count is None:
-            outputs = _single_op.through(op, tangents, driver.needed(op))
-        else:
-            outputs = _stacked.through(op, tangents, driver.needed(op), driver.count)
-    for tensor, tangent in zip(op.outputs, outputs):
-        if tangent is not None and _tensors.is_differentiable(tensor):
-            driver.add(tensor, tangent)
-
-
-@handler(*CALLS)
-def _through_call(driver: Push, op: tf.Operation) -> None:
-    """Push through the ops of the body, put in the place of the call."""
-    tangents = driver.inputs(op)
-    moving = [i for i, t in enumerate(tangents) if t is not None]
-    if not can_inline(op):
-        return through(driver, op)
-    with driver.beside(op):  # by another name what comes in is told apart from what the call came from
-        inputs = [alias(t) if i in moving else t for i, t in enumerate(op.inputs)]
-    outputs, ops = _inlined(op, inputs)
-    needed = [(old, new) for old, new, n in zip(op.outputs, outputs, driver.needed(op)) if n]
-    xs = [inputs[i] for i in moving]
-    between = rules.between([new for _, new in needed], xs, within=ops)
-    found = push(between, [new for _, new in needed], xs, [tangents[i] for i in moving], driver.count)
-    for (old, _), tangent in zip(needed, found):
-        if tangent is not None:
-            driver.add(old, tangent)
-
-
-def _inlined(op: tf.Operation, inputs: list[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Operation]]:
-    """The outputs of a call on `inputs`, computed by copies of the ops of its body, and these."""
-    if tf.get_default_graph() is op.graph:
-        return private(op, inputs, home_of(op))
-    refuse_side_effects(op)
-    copies: list[tf.Operation] = []  # in a function body that is being built, where the tangents are
-    outputs = graft(_tf.function_graph(op, [t.shape for t in op.inputs], op.get_attr("f").name), inputs, copies)
-    return outputs, copies
 
 
 def require_rules(between: _walk.Between) -> None:

@@ -61,3 +61,43 @@ def swapped(tensor: tf.Tensor) -> tf.Tensor:
     rank = tensor.shape.rank
     rest = tf.range(2, tf.rank(tensor)) if rank is None else list(range(2, rank))
     return tf.transpose(tensor, tf.concat([[1, 0], rest], 0) if rank is None else [1, 0, *rest])
+
+
+def widened(tensor: tf.Tensor, tangent: tf.Tensor, count: Count | None) -> tf.Tensor:
+    """A tangent of size one along some dimensions, in the whole shape of its tensor; an op only where it may differ."""
+    want = tensor.shape
+    skipped = 0 if count is None else 1
+    if want.rank is None or tangent.shape.rank is None or tangent.dtype.base_dtype != tensor.dtype.base_dtype:
+        return tangent
+    have, sizes = tangent.shape.as_list()[skipped:], want.as_list()
+    if len(have) == len(sizes) and all(h != 1 or w == 1 for h, w in zip(have, sizes)):
+        return tangent
+    shape = sizes if None not in sizes else tf.shape(tensor)
+    shape = shape if count is None else tf.concat([[count], shape], 0)
+    full = tf.broadcast_to(aligned(tangent, len(sizes), count), shape)
+    full.set_shape(want if count is None else stacked(count, want))
+    return full
+
+
+def aligned(tangent: tf.Tensor, rank: int, count: Count | None) -> tf.Tensor:
+    """A tangent with ones before its dimensions, behind that of the stack, so that it broadcasts as its tensor does."""
+    skipped = 0 if count is None else 1
+    missing = rank - (tangent.shape.rank - skipped)
+    if missing == 0:
+        return tangent
+    index = (slice(None), *[tf.newaxis] * missing) if skipped else (*[tf.newaxis] * missing, ...)
+    return tangent[index]
+
+
+def each(function, values: Sequence[tf.Tensor], flags: Sequence[bool], count: Count) -> list[tf.Tensor]:
+    """The results of a function of tensors for each of those that are stacked, which have a flag, stacked again."""
+
+    def one(j):
+        return function([tf.gather(t, j) if flag else t for t, flag in zip(values, flags)])
+
+    try:
+        return strict_pfor(one, count)
+    except ValueError:
+        if not isinstance(count, int):
+            raise
+        return [tf.stack(parts) for parts in zip(*(one(r) for r in range(count)))]  # no vectoriser for some op

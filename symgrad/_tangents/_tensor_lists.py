@@ -7,7 +7,8 @@ import tensorflow.compat.v1 as tf
 
 from ..rules import again
 from . import _stacked
-from ._push import Push, handler, through
+from ._coefficients import through
+from ._push import Push, handler
 from ._v1_frames import moving
 
 # Of each op that reads a list: its input for the shape of an element, and the output that has that shape behind

@@ -10,7 +10,6 @@ import tensorflow.compat.v1 as tf
 
 from .. import _walk
 from .._control_flow import enter, exit_of, is_loop_merge, is_loop_switch, switch
-from .._op_types import EXITS, SWITCHES
 from ._push import Push, handler
 
 
@@ -48,7 +47,7 @@ def _leave_or_stay(driver: Push, op: tf.Operation, leaving: tf.Tensor, staying: 
     """
     left = exit_of(op, leaving)
     for consumer in op.outputs[0].consumers():
-        if consumer.type in EXITS:
+        if consumer.type in ("Exit", "RefExit"):
             driver.add(consumer.outputs[0], left)
     with driver.beside(op):
         driver.add(op.outputs[1], tf.identity(staying))
@@ -92,6 +91,8 @@ def _close(driver: Push, merge: tf.Operation, again: tf.Tensor) -> None:
 
 
 def _branch_merge(driver: Push, op: tf.Operation) -> None:
+    if all(driver.of(tensor) is None for tensor in op.inputs):
+        return
     arriving = [_arriving(driver, tensor) for tensor in op.inputs]
     context = op._get_control_flow_context()
     for tensor in arriving if context is not None else ():
@@ -112,7 +113,7 @@ def _arriving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
         if tangent is None:
             return driver.zeros(tensor)
         # What waits for a Switch runs whichever way it goes; what waits for one of its sides does not.
-        side = tf.identity(tensor).op if tensor.op.type in SWITCHES else tensor.op
+        side = tf.identity(tensor).op if tensor.op.type in ("Switch", "RefSwitch") else tensor.op
         arriving = tf.identity(tangent)
         arriving.op._add_control_input(side)  # tf.control_dependencies would mark `side`, an op of the user's
         return arriving

@@ -6,7 +6,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tf, rules
 from .._control_flow import graft
-from . import _stacked
+from ._algebra import Algebra
 from ._push import pushed
 
 Signature = Sequence[tuple[tf.Tensor, tf.TensorShape]]
@@ -30,21 +30,22 @@ def function(name: str, signature: Signature, outputs: Callable[[list[tf.Tensor]
 def tangents_within(
     body: tf.Graph,
     values: Sequence[tf.Tensor],
-    tangents: dict[int, tf.Tensor],
+    given: dict[int, dict[int, tf.Tensor]],
     wanted: Sequence[int],
-    count: _stacked.Count | None,
+    algebra: Algebra,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
     """What copies of the ops of a body make of `values`, and the tangents of its `wanted` outputs, zeros included.
 
     Args:
       body: the Python graph of a function.
       values: for its inputs; those that move are tensors of the graph that is built in.
-      tangents: by the number of the input.
+      given: the coefficients of its inputs by their numbers, of each by the terms.
       wanted: numbers of outputs.
-      count: how many tangents are stacked; None: each is one.
+      algebra: the terms; of each output all of them come one after the other.
     """
     copies: list[tf.Operation] = []
     after = graft(body, values, copies)
-    ys, xs = [after[i] for i in wanted], [values[i] for i in tangents]
-    driver = pushed(rules.between(ys, xs, within=copies), ys, xs, list(tangents.values()), count)
-    return after, [driver.zeros(y) if driver.of(y) is None else driver.of(y) for y in ys]
+    ys, xs = [after[i] for i in wanted], [values[i] for i in given]
+    series = pushed(rules.between(ys, xs, within=copies), ys, xs, list(given.values()), algebra)
+    tangents = [(driver, y, driver.of(y)) for y in ys for driver in series.pushes]
+    return after, [driver.zeros(y) if t is None else t for driver, y, t in tangents]

@@ -10,27 +10,28 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, _walk, rules
 from .._control_flow import graft, refuse_side_effects
-from ._push import Push, handler
+from ._push import Push, Series, whole
 from ._v2_bodies import function, tangents_within
 
 # The counter and the most iterations, by which TensorFlow's gradient of a loop knows how often it turned.
 _COUNTERS = 2
 
 
-@handler("While", "StatelessWhile")
-def _through_loop(driver: Push, op: tf.Operation) -> None:
-    tangents = driver.inputs(op)
-    moving = {i for i, t in enumerate(tangents) if t is not None}
-    if not moving:
+@whole("While", "StatelessWhile")
+def _through_loop(series: Series, op: tf.Operation) -> None:
+    given = series.given(op)
+    if not given:
         return
     refuse_side_effects(op)
     shapes = [t.shape for t in op.outputs]
     body, condition = (_tf.function_graph(op, shapes, op.get_attr(name).name) for name in ("body", "cond"))
-    carried = _carried(body, moving, driver.needed(op))
-    with driver.beside(op):
-        starts = [driver.zeros(op.inputs[i]) if tangents[i] is None else tangents[i] for i in carried]
-        outputs = _build(driver, op, (body, condition), dict(zip(carried, starts)))
-    for i, tangent in zip(carried, outputs):
+    first = series.pushes[0]
+    places = [(i, driver) for i in _carried(body, set(given), first.needed(op)) for driver in series.pushes]
+    with first.beside(op):
+        starts = [given.get(i, {}).get(driver.term) for i, driver in places]
+        starts = [driver.zeros(op.inputs[i]) if t is None else t for (i, driver), t in zip(places, starts)]
+        outputs = _build(series, op, (body, condition), list(zip(places, starts)))
+    for (i, driver), tangent in zip(places, outputs):
         driver.add(op.outputs[i], tangent)
 
 
@@ -54,29 +55,35 @@ def _closed(start: Iterable[int], following: Callable[[int], Iterable[int]]) -> 
     return found
 
 
-def _build(driver: Push, op: tf.Operation, graphs: tuple, starts: dict[int, tf.Tensor]) -> list[tf.Tensor]:
-    """What a loop of values and tangents, which start as `starts`, makes of the tangents."""
+Start = tuple[tuple[int, Push], tf.Tensor]
+
+
+def _build(series: Series, op: tf.Operation, graphs: tuple, starts: Sequence[Start]) -> list[tf.Tensor]:
+    """What a loop of values and tangents makes of the tangents, which start as `starts` at their variable and term."""
     body, condition = graphs
     name = op.name.rsplit("/", 1)[-1]
 
     def step(inputs):
         values, tangents = inputs[: len(body.inputs)], inputs[len(body.inputs) :]
-        after, moved = tangents_within(body, values, dict(zip(starts, tangents)), list(starts), driver.count)
+        given: dict[int, dict[int, tf.Tensor]] = {}
+        for ((i, driver), _), tangent in zip(starts, tangents):
+            given.setdefault(i, {})[driver.term] = tangent
+        after, moved = tangents_within(body, values, given, list(given), series.algebra)
         return after + moved
 
     likes = [*zip(op.inputs, (t.shape for t in op.outputs))]
-    moving = [(start, driver.static(op.outputs[i], start)) for i, start in starts.items()]
-    whole = function(f"{name}_whole", likes + moving, step)
-    whole.outputs.extend(whole.internal_captures)
-    kept = _kept(whole, condition, len(likes))
+    moving = [(start, driver.static(op.outputs[i], start)) for (i, driver), start in starts]
+    both = function(f"{name}_whole", likes + moving, step)
+    both.outputs.extend(both.internal_captures)
+    kept = _kept(both, condition, len(likes))
     likes = [likes[i] for i in kept]
-    captured = [(t, t.shape) for t in whole.external_captures]
-    variables = [*kept, *range(len(body.inputs), len(whole.inputs))]
+    captured = [(t, t.shape) for t in both.external_captures]
+    variables = [*kept, *range(len(body.inputs), len(both.inputs))]
     signature = likes + moving + captured
     return _tf.build_while_op(
         [t for t, _ in signature],
         function(f"{name}_cond", signature, lambda inputs: _only(condition, kept, inputs, [0])),
-        function(f"{name}_body", signature, lambda inputs: _only(whole, variables, inputs, variables)),
+        function(f"{name}_body", signature, lambda inputs: _only(both, variables, inputs, variables)),
         output_shapes=[shape for _, shape in signature],
         parallel_iterations=op.get_attr("parallel_iterations"),
         name=f"{name}_tangent",
@@ -95,14 +102,12 @@ def _only(function: tf.Graph, variables: Sequence[int], inputs: Sequence[tf.Tens
     return [outputs[i] for i in wanted]
 
 
-def _kept(whole: tf.Graph, condition: tf.Graph, values: int) -> list[int]:
+def _kept(both: tf.Graph, condition: tf.Graph, values: int) -> list[int]:
     """Which values the loop has to turn: those that its condition and the tangents come from."""
 
     def read(function, ends):
         ops = set(_walk.ancestors(ends, every=True))
         return {i for i, t in enumerate(function.inputs[:values]) if t.op in ops}
 
-    start = (
-        read(condition, condition.outputs) | read(whole, whole.outputs[values:]) | set(range(min(values, _COUNTERS)))
-    )
-    return sorted(_closed(start, lambda i: read(whole, [whole.outputs[i]])))
+    start = read(condition, condition.outputs) | read(both, both.outputs[values:]) | set(range(min(values, _COUNTERS)))
+    return sorted(_closed(start, lambda i: read(both, [both.outputs[i]])))

@@ -1,0 +1,93 @@
+"""Higher derivatives along curves: Taylor series pushed forward."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _tensors, _tf, rules
+from .._problem import Call
+from .._tangents import along, pushed
+from ..errors import ShapeError
+from . import _disconnected
+
+
+@tf.autograph.experimental.do_not_convert
+def jet(
+    ys: Any, xs: Any, series: Any, *, disconnected: str = "raise", stop_gradients: Any = None, name: str = "jet"
+) -> Any:
+    """The derivatives of `ys` along a curve x(t), of all orders up to K, by one forward pass.
+
+    d^k y(x(t)) / dt^k at t = 0, which along a straight line, `series=[v, None, ...]`, is (v . d/dx)^k y. The ops grow
+    with a power of K, those of nested `Rop`s exponentially.
+
+    Args:
+      ys: tensor or structure of tensors y_k, any shapes, floating or complex.
+      xs: tensor, variable or structure of them x_i, any shapes, floating or complex.
+      series: structure like `xs`, for each x_i the list [x_i', x_i'', ...] of K derivatives of the curve, each of the
+        shape and dtype of x_i; None stands for zeros.
+      disconnected: what to give for a y that depends on no x, or an x that no y depends on: "raise", "zero" or "none".
+      stop_gradients: tensor or structure of tensors that count as constants.
+      name: scope of the new ops.
+
+    Returns:
+      Structure like `ys`, for each y the list [y', y'', ...] of K tensors of its shape and dtype: derivatives, not
+      divided by k!. One that is zero by the structure of the graph, such as the second of a relu, is zeros.
+
+    Raises:
+      ShapeError: a list of derivatives is empty, or they are of different lengths.
+      DisconnectedError, MissingRuleError, NotLinearError, ControlFlowError, DtypeError, GraphMismatchError: as for
+        `Rop`.
+
+    Example:
+      >>> x = tf.constant(2.)
+      >>> run(tf.stack(symgrad.jet(x ** 3, x, [1., None, None])))
+      array([12., 12.,  6.], dtype=float32)
+
+    Reference: A. Griewank, A. Walther (2008), Evaluating Derivatives, chapter 13.
+    """
+    with Call(ys, xs, stop_gradients, disconnected, name, series) as call:
+        given = _curves(series, xs, call.xs)
+        order = len(given[0]) if given else 1
+        between = rules.between(call.ys, call.tensors, call.stop)
+        _disconnected.for_paths(between, call.ys, call.xs, disconnected, call.stop)
+        terms = [
+            {k: v if k == 0 else v * (1.0 / math.factorial(k + 1)) for k, v in enumerate(curve) if v is not None}
+            for curve in given
+        ]
+        found = pushed(between, call.ys, call.tensors, terms, along(order))
+        results = [
+            [_derivative(push.result(y), y, push.term + 1, r, disconnected) for push in found.pushes]
+            for y, r in zip(call.ys, between.reached)
+        ]
+        return _tensors.pack(ys, [call.shaped(result, [y] * order) for result, y in zip(results, call.ys)])
+
+
+def _derivative(coefficient, y: tf.Tensor, order: int, reached: bool, disconnected: str) -> tf.Tensor | None:
+    """A coefficient times k!."""
+    if coefficient is None:
+        return tf.zeros_like(y) if reached or disconnected == "zero" else None
+    return coefficient if order == 1 else coefficient * float(math.factorial(order))
+
+
+def _curves(series: Any, structure: Any, xs: Sequence[_tensors.Input]) -> list[list[tf.Tensor | None]]:
+    """For each x the derivatives of its curve, checked; None where it has none."""
+    try:
+        leaves = _tf.flatten_up_to(structure, series, check_types=False)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ShapeError(f"series must have the structure of xs, with a list in the place of each x: {error}") from None
+    for i, leaf in enumerate(leaves):
+        if not isinstance(leaf, list | tuple) or not leaf:
+            raise ShapeError(
+                f"series[{i}] is {leaf!r}; wanted a list [x', x'', ...] of the derivatives of {xs[i].label}"
+            )
+        if len(leaf) != len(leaves[0]):
+            raise ShapeError(
+                f"series[{i}] has {len(leaf)} derivatives and series[0] has {len(leaves[0])}; give each x as many, "
+                "None for zeros"
+            )
+    return [
+        [None if v is None else _tensors.vector(v, x, f"series[{i}][{k}]") for k, v in enumerate(leaf)]
+        for i, (leaf, x) in enumerate(zip(leaves, xs))
+    ]
