@@ -15,6 +15,7 @@ _OPERATORS: tuple[str, ...] = (
     "Lop",
     "Rop",
     "batch_jacobian",
+    "example_jacobian",
     "ggnvp",
     "gradients",
     "hessian",

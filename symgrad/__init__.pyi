@@ -13,6 +13,7 @@ from . import testing as testing
 from .operators import Lop as Lop
 from .operators import Rop as Rop
 from .operators import batch_jacobian as batch_jacobian
+from .operators import example_jacobian as example_jacobian
 from .operators import ggnvp as ggnvp
 from .operators import gradients as gradients
 from .operators import hessian as hessian

@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from . import _tf
+from ._op_types import CALLS, CASES, FUNCTIONAL, IFS, LOOPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +24,9 @@ class Body:
     offset: int
 
 
-LOOPS = frozenset({"While", "StatelessWhile"})
-_IFS = frozenset({"If", "StatelessIf"})
-CASES = frozenset({"Case", "StatelessCase"})
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-BRANCHES = _IFS | CASES
-_BUILT_IN = LOOPS | BRANCHES | CALLS
-
-
 def runs_bodies(op: tf.Operation) -> bool:
     """True for an op that runs functions."""
-    return op.type in _BUILT_IN or _tf.function_in(op.graph, op.type) is not None
+    return op.type in FUNCTIONAL or _tf.function_in(op.graph, op.type) is not None
 
 
 def differentiates_bodies(op: tf.Operation) -> bool:
@@ -48,7 +41,7 @@ def bodies(op: tf.Operation) -> list[Body]:
     """The functions that `op` runs; empty for every other op."""
     if op.type in LOOPS:
         return [_body(op, kind, 0, op.get_attr(kind).name, f"_{kind}_graph") for kind in ("cond", "body")]
-    if op.type in _IFS:
+    if op.type in IFS:
         names = (("then_branch", "_true_graph"), ("else_branch", "_false_graph"))
         return [_body(op, "branch", 1, op.get_attr(name).name, cache) for name, cache in names]
     if op.type in CASES:

@@ -8,7 +8,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
-from ._control_flow import MUTATED, PrivateCopy, alias, bodies, mend_zero_gradients, private, rebuild_for_reverse
+from ._control_flow import PrivateCopy, alias, bodies, mend_zero_gradients, private, rebuild_for_reverse
+from ._op_types import EXITS, FUNCTIONAL, STACK_POPS
 from ._where import made_at
 from .errors import ControlFlowError, MissingRuleError, SymgradError
 
@@ -45,7 +46,7 @@ def reverse(
     copy = copy or PrivateCopy(between)
     stop = options.pop("stop_gradients", None)
     graph = tf.get_default_graph()
-    loops = any(op.type in ("Exit", "RefExit") for op in between.ops)
+    loops = any(op.type in EXITS for op in between.ops)
     first = len(graph.get_operations()) if loops else 0
     scope = graph.unique_name(options["name"], mark_as_used=False)
     with (
@@ -224,7 +225,7 @@ def refuse_partial_rules(
 
     For `gradients`, which leaves all other gaps to `tf.gradients`: that answers them with an error or with None.
     """
-    if any(op.type in MUTATED or _is_partial(op, between.active_inputs(op)) for op in between.ops):
+    if any(op.type in FUNCTIONAL or _is_partial(op, between.active_inputs(op)) for op in between.ops):
         for op, index, cut in rules.missing(list(ys), list(xs), stop):
             if _is_partial(op, [index]):
                 raise MissingRuleError(_gap_sentence(op, index, cut))
@@ -245,8 +246,8 @@ def _refuse_gradient_loops(between: _walk.Between) -> None:
     passes through the stacks.
     """
     for op in between.ops:
-        context = op._get_control_flow_context() if op.type in ("Exit", "RefExit") else None
-        if op.type in _walk.STACK_POPS or (context is not None and context.grad_state is not None):
+        context = op._get_control_flow_context() if op.type in EXITS else None
+        if op.type in STACK_POPS or (context is not None and context.grad_state is not None):
             raise ControlFlowError(
                 f"ys are computed by the gradient of a V1 loop (at {op.name!r}, {op.type}), whose own gradient cannot "
                 "be taken in reverse; take it forward: symgrad.hvp for second derivatives of a scalar, symgrad.Rop of "
@@ -315,7 +316,7 @@ def _attached(
 
 def _is_users(op: tf.Operation) -> bool:
     """True for an op with a gradient of its own that a user may have written."""
-    return rules.has_own_gradient(op) and op.type not in MUTATED and not _tf.is_recompute(op)
+    return rules.has_own_gradient(op) and op.type not in FUNCTIONAL and not _tf.is_recompute(op)
 
 
 def _checked(op: tf.Operation) -> Callable[..., Any]:

@@ -11,13 +11,20 @@ from dataclasses import dataclass, field
 import tensorflow.compat.v1 as tf
 
 from . import _tf
+from ._op_types import (
+    ARRAY_WRITES,
+    ENTERS,
+    MERGES,
+    NEXT_ITERATIONS,
+    STACK_POPS,
+    STACK_PUSHES,
+    SWITCHES,
+    is_array_of_gradients,
+)
 from ._tensors import is_differentiable
 
 # Ops that hand on the handle of a stack or array; ops that put something there, or take it from there.
-_HANDLE_PASSES = frozenset({"Enter", "Identity", "Merge", "RefEnter", "RefMerge", "RefSwitch", "Switch"})
-_STACK_PUSHES = frozenset({"StackPush", "StackPushV2"})
-STACK_POPS = frozenset({"StackPop", "StackPopV2"})
-_ARRAY_WRITES = frozenset({"TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayWriteV3"})
+_HANDLE_PASSES = ENTERS | MERGES | SWITCHES | {"Identity"}
 
 
 class Sources:
@@ -76,7 +83,7 @@ def pushes(stack: tf.Operation) -> list[tf.Operation]:
     handles, seen = [stack.outputs[0]], set()
     while handles:
         for op in handles.pop().consumers():
-            if op.type in _STACK_PUSHES:
+            if op.type in STACK_PUSHES:
                 found[op] = None
             elif op.type in _HANDLE_PASSES and op not in seen:
                 seen.add(op)
@@ -104,7 +111,7 @@ def _array_flows(write: tf.Operation) -> Iterator[tf.Tensor]:
     maker = maker_of(write)
     while len(maker.outputs) > 1:
         yield maker.outputs[1]
-        if not maker.type.startswith("TensorArrayGrad"):
+        if not is_array_of_gradients(maker.type):
             return
         maker = maker_of(maker)
 
@@ -177,7 +184,7 @@ def between(
         for op, entered in consumers.get(id(tensor), {}).items():
             reads = links(op)
             outputs = op.outputs if reads is None else [t for t, mask in zip(op.outputs, reads) if mask & entered]
-            arrays = _array_flows(op) if op.type in _ARRAY_WRITES else ()
+            arrays = _array_flows(op) if op.type in ARRAY_WRITES else ()
             fresh = [t for t in (*outputs, *arrays) if id(t) not in active and is_differentiable(t)]
             active.update(map(id, fresh))
             frontier.extend(fresh)
@@ -214,7 +221,7 @@ def ancestors(ys: Iterable[tf.Tensor], *, sources: Sources | None = None, every:
 
 def is_back_edge(op: tf.Operation, tensor: tf.Tensor) -> bool:
     """True for the input of a V1 loop's Merge that comes from the previous iteration."""
-    return op.type in ("Merge", "RefMerge") and tensor.op.type in ("NextIteration", "RefNextIteration")
+    return op.type in MERGES and tensor.op.type in NEXT_ITERATIONS
 
 
 def in_order(

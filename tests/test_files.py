@@ -202,3 +202,12 @@ def test_truncated_binary_is_called_truncated():
     data = small_graph_def().SerializeToString()
     with pytest.raises(LoadError, match=r"truncated or damaged: after .* whole records"):
         _files.read(data[:-40])
+
+
+def test_what_is_scattered_into_a_tensor_is_an_output():
+    with tf.Graph().as_default() as graph:
+        tf.scatter_nd(tf.placeholder(tf.int32, [1, 1], "x"), [1.0], [4], name="scattered")
+    wires = _files.read(graph.as_graph_def().SerializeToString()).wiring
+    data = wires.output >= 0
+    _, outputs = _files.ends(wires.types, wires.source[data], wires.target[data])
+    assert [wires.names[i] for i in outputs] == ["scattered"]

@@ -1,19 +1,17 @@
 """Control flow that TensorFlow cannot differentiate as it stands: private copies of V2 ops, V1 contexts rebuilt."""
 
 from ._in_context import inside, v1_control_flow, v2_control_flow
-from ._inline import CALLS, can_inline, graft
+from ._inline import can_inline, graft
 from ._loop_variables import enter, exit_of, switch, variable_beside
-from ._own_bodies import bodies
+from ._own_bodies import bodies, own_bodies
 from ._places import is_loop_merge, is_loop_switch
 from ._private import PrivateCopy, alias, clone, needs_copy, private
 from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
-from ._side_effects import MUTATED, refuse_side_effects
+from ._side_effects import refuse_side_effects
 from ._surroundings import encloses, home_of, leads_to_the_call, place_for
 from ._zero_gradients import mend_zero_gradients
 
 __all__ = [
-    "CALLS",
-    "MUTATED",
     "PrivateCopy",
     "alias",
     "bodies",
@@ -30,6 +28,7 @@ __all__ = [
     "leads_to_the_call",
     "mend_zero_gradients",
     "needs_copy",
+    "own_bodies",
     "place_for",
     "private",
     "rebuild",

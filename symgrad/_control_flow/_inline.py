@@ -10,7 +10,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
-from .._bodies import CALLS, LOOPS, differentiates_bodies
+from .._bodies import differentiates_bodies
+from .._op_types import CALLS, LOOPS
 from ._in_context import in_place_of
 
 Made = Callable[[tf.Operation], None]

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._op_types import ENTERS
 from . import _places
 from ._in_context import inside
 from ._surroundings import comes_from_outside
@@ -42,7 +43,7 @@ def _wait_for_iteration(made: tf.Operation, context: Any) -> None:
     source, outer = made.inputs[0].op, context.outer_context
     while outer is not None and outer.GetControlPivot() is None:
         outer = outer.outer_context
-    if outer is not None and source.type in _places.ENTERS and source.get_attr("is_constant"):
+    if outer is not None and source.type in ENTERS and source.get_attr("is_constant"):
         made._add_control_input(outer.GetControlPivot().op)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
-from .._bodies import BRANCHES, CASES, LOOPS
+from .._op_types import BRANCHES, CASES, LOOPS
 from ._inline import graft
 
 

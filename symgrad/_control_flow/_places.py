@@ -6,11 +6,7 @@ from typing import Any, NamedTuple
 import tensorflow.compat.v1 as tf
 
 from .. import _walk
-
-ENTERS = frozenset({"Enter", "RefEnter"})
-EXITS = frozenset({"Exit", "RefExit"})
-MERGES = frozenset({"Merge", "RefMerge"})
-SWITCHES = frozenset({"Switch", "RefSwitch"})
+from .._op_types import ENTERS, EXITS, MERGES, SWITCHES
 
 Frame = tuple[str, ...]
 

@@ -11,10 +11,11 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
+from .._op_types import BRANCHES, FUNCTIONAL, LOOPS
 from ._in_context import frame_of, in_place_of, inside
-from ._inline import CALLS, can_inline, inline
+from ._inline import can_inline, inline
 from ._own_bodies import own_bodies
-from ._side_effects import MUTATED, refuse_side_effects, refuse_v1_in_bodies
+from ._side_effects import refuse_side_effects, refuse_v1_in_bodies
 from ._surroundings import encloses, leads_to_the_call
 
 
@@ -94,13 +95,13 @@ def alias(tensor: tf.Tensor) -> tf.Tensor:
 
 def needs_copy(op: tf.Operation) -> bool:
     """True for an op that `tf.gradients` changes under the eyes of a session, and for a function call."""
-    return can_inline(op) or (op.type in MUTATED and not isinstance(op.graph, _tf.FuncGraph))
+    return can_inline(op) or (op.type in FUNCTIONAL and not isinstance(op.graph, _tf.FuncGraph))
 
 
 def clone(op: tf.Operation, inputs: list[tf.Tensor], context: Any = None) -> tf.Operation:
     """An op like `op` that reads `inputs`, with the same attributes, device and control inputs, in a V1 `context`."""
     place = in_place_of(op, context)
-    if op.type in MUTATED and op.type not in CALLS:  # its gradient adds inputs, and what it waits for must come after
+    if op.type in LOOPS | BRANCHES:  # its gradient adds inputs, and what it waits for must come after
         with place:
             inputs = [tf.identity(inputs[0]), *inputs[1:]]
         place = inside(op.graph, context)

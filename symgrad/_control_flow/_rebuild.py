@@ -11,11 +11,12 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf, _walk
+from .. import _tf
+from .._op_types import ENTERS, EXITS, STACK_POPS
 from ..errors import ControlFlowError
 from . import _places
 from ._in_context import inside
-from ._places import ENTERS, EXITS, OUTSIDE, Frame, Place, Places
+from ._places import OUTSIDE, Frame, Place, Places
 from ._side_effects import refuse_v1_in_bodies
 
 _made: weakref.WeakSet = weakref.WeakSet()  # the contexts that were made here
@@ -127,7 +128,7 @@ def _is_shared(op: tf.Operation) -> bool:
 
 
 def _pops(predicate: tf.Tensor) -> bool:
-    return _places.source(predicate).op.type in _walk.STACK_POPS
+    return _places.source(predicate).op.type in STACK_POPS
 
 
 def _regularise(switch: tf.Operation) -> None:

@@ -6,11 +6,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
-from .._bodies import BRANCHES, CALLS, LOOPS
+from .._op_types import BRANCHES, FUNCTIONAL, LOOPS, V1_ENTRIES
 from ..errors import ControlFlowError
-
-_V1 = frozenset({"Enter", "RefEnter", "RefSwitch", "Switch"})
-MUTATED = LOOPS | BRANCHES | CALLS
 
 # Stateful ops that may run twice: they read, check, print, or hold what only this run sees.
 REPEATABLE = frozenset({
@@ -58,7 +55,7 @@ def refuse_v1_in_bodies(op: tf.Operation) -> None:
     """A loop or branch of V1 in the body of one of V2 cannot be differentiated, neither by TensorFlow nor here."""
     if op.type in LOOPS or op.type in BRANCHES:
         for node in _in_functions(op):
-            if node.op in _V1:
+            if node.op in V1_ENTRIES:
                 raise ControlFlowError(
                     f"{op.type} {op.name!r} has V1 control flow in its body ({node.op} {node.name!r}), through which "
                     "no derivative goes. A Jacobian through V1 loops has it if it is computed in blocks: let "
@@ -68,10 +65,10 @@ def refuse_v1_in_bodies(op: tf.Operation) -> None:
 
 def _stateful(op: tf.Operation) -> Iterator[tuple[str, str]]:
     """(type, name) of the op if it is stateful itself, and of every stateful op in the functions that it calls."""
-    if op.type not in MUTATED and op.op_def is not None and op.op_def.is_stateful:
+    if op.type not in FUNCTIONAL and op.op_def is not None and op.op_def.is_stateful:
         yield op.type, op.name
     for node in _in_functions(op):
-        if node.op not in MUTATED and _tf.is_stateful(node.op):
+        if node.op not in FUNCTIONAL and _tf.is_stateful(node.op):
             yield node.op, node.name
 
 

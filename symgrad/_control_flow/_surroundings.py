@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .._op_types import ENTERS, EXITS, MERGES, SWITCHES
 from ..errors import ControlFlowError
 from . import _places
 from ._in_context import frame_of, inside
@@ -40,9 +41,9 @@ def comes_from_outside(tensor: tf.Tensor, context: Any) -> bool:
 
 def leads_to_the_call(op: tf.Operation) -> bool:
     """True for an Enter or Switch through which what lies outside comes to the context around the call."""
-    if op.type in _places.ENTERS or (op.type in _places.SWITCHES and not _places.is_loop_switch(op)):
+    if op.type in ENTERS or (op.type in SWITCHES and not _places.is_loop_switch(op)):
         context = op._get_control_flow_context()
-        entered = op.type in _places.ENTERS or _places.leads_into(op, context)
+        entered = op.type in ENTERS or _places.leads_into(op, context)
         return context is not None and entered and encloses(context, _current(op))
     return False
 
@@ -105,7 +106,7 @@ def _sees(graph: Any, outer: tf.Graph) -> bool:
 def _refuse_turns(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
     for op in ops:
         context = op._get_control_flow_context()
-        if op.type in _places.MERGES and _is_open_merge(op, context) and context in _chain_of(graph):
+        if op.type in MERGES and _is_open_merge(op, context) and context in _chain_of(graph):
             raise ControlFlowError(
                 f"the way from xs to ys is that of a loop variable (at {op.name!r}) of the V1 loop {context.name!r}, "
                 "whose body is being built, from one turn to the next. Differentiate in the body with respect to the "
@@ -115,7 +116,7 @@ def _refuse_turns(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
 
 def _is_open_merge(op: tf.Operation, context: Any) -> bool:
     """True for the Merge of a loop variable, which has no back edge while the body is built."""
-    return context is not None and context.IsWhileContext() and any(t.op.type in _places.ENTERS for t in op.inputs)
+    return context is not None and context.IsWhileContext() and any(t.op.type in ENTERS for t in op.inputs)
 
 
 def _reachable(op: tf.Operation, home: Any) -> bool:
@@ -127,7 +128,7 @@ def _reachable(op: tf.Operation, home: Any) -> bool:
 def _context_of(tensor: tf.Tensor) -> Any:
     """The context that the value of a tensor lies in."""
     context = tensor.op._get_control_flow_context()
-    return frame_of(context.outer_context if tensor.op.type in _places.EXITS and context is not None else context)
+    return frame_of(context.outer_context if tensor.op.type in EXITS and context is not None else context)
 
 
 def _chain_of(graph: tf.Graph) -> list[Any]:

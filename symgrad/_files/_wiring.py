@@ -6,21 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from .._op_types import MERGES, NEXT_ITERATIONS, PLACEHOLDERS, REFERENCE_VARIABLES, VARIABLES, writes_variable
 from ..errors import LoadError
 
 # The only edge that may close a cycle in a TensorFlow graph: the back edge of a loop of V1 control flow.
-_BACK_EDGE_SOURCES = frozenset({"NextIteration", "RefNextIteration"})
-_BACK_EDGE_TARGETS = frozenset({"Merge", "RefMerge"})
 
-_REFERENCES = frozenset({"Variable", "VariableV2"})
 
-_NOT_A_RESULT = frozenset(
-    {
-        "Assert", "Assign", "AssignAdd", "AssignSub", "Const", "NoOp", "RestoreV2", "SaveV2", "VarHandleOp", "Variable",
-        "VariableV2", "MergeV2Checkpoints", "ShardedFilename", "VarIsInitializedOp", "IsVariableInitialized",
-        "ReadVariableOp",
-    }
-)  # fmt: skip
+_NOT_A_RESULT = VARIABLES | {
+    "Assert", "Const", "IsVariableInitialized", "MergeV2Checkpoints", "NoOp", "ReadVariableOp", "RestoreV2", "SaveV2",
+    "ShardedFilename", "VarIsInitializedOp",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -111,14 +106,15 @@ def ends(types: Sequence[str], source: np.ndarray, target: np.ndarray) -> tuple[
     consumed[source] = True
     consumes = np.zeros(len(types), bool)
     consumes[target] = True
-    inputs = [i for i, kind in enumerate(types) if kind in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")]
-    reads = {b for a, b in zip(source.tolist(), target.tolist()) if types[a] in _REFERENCES and types[b] == "Identity"}
+    inputs = [i for i, kind in enumerate(types) if kind in PLACEHOLDERS]
+    edges = zip(source.tolist(), target.tolist())
+    reads = {b for a, b in edges if types[a] in REFERENCE_VARIABLES and types[b] == "Identity"}
     ends_here = np.flatnonzero(consumes & ~consumed).tolist()
     return inputs, [i for i in ends_here if i not in reads and not _is_plumbing(types[i])]
 
 
 def _is_plumbing(kind: str) -> bool:
-    return kind in _NOT_A_RESULT or kind.startswith(("Assign", "ResourceApply", "Apply", "ResourceScatter", "Scatter"))
+    return kind in _NOT_A_RESULT or writes_variable(kind)
 
 
 def _index(names: list[str], types: list[str], label: str) -> dict[str, int]:
@@ -150,8 +146,8 @@ def _check_acyclic(graph: Wiring, label: str) -> None:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    back = np.fromiter((kind in _BACK_EDGE_SOURCES for kind in graph.types), bool, len(graph.types))
-    merge = np.fromiter((kind in _BACK_EDGE_TARGETS for kind in graph.types), bool, len(graph.types))
+    back = np.fromiter((kind in NEXT_ITERATIONS for kind in graph.types), bool, len(graph.types))
+    merge = np.fromiter((kind in MERGES for kind in graph.types), bool, len(graph.types))
     keep = ~(back[graph.source] & merge[graph.target])
     source, target = graph.source[keep], graph.target[keep]
     loops = source[source == target]

@@ -7,14 +7,11 @@ import tensorflow.compat.v1 as tf
 
 from .. import _walk
 from .._control_flow import refuse_side_effects
+from .._op_types import EXITS, MERGES, SWITCHES, is_array, lives_one_run
 from ..errors import ControlFlowError
 from ._forward_copies import Copies
 
-_SWITCHES = ("RefSwitch", "Switch")
-_EXITS = ("Exit", "RefExit")
-_JOINING = ("Merge", "RefMerge", *_EXITS)
-# Resources that live no longer than one run: each copy has its own.
-_OF_ONE_RUN = ("Stack", "TensorArray")
+_JOINING = MERGES | EXITS
 
 
 class Template:
@@ -46,13 +43,13 @@ class Template:
                     f"PyFunc {op.name!r} may give something else at a second run, which the copies would need; say "
                     "tf.py_func(..., stateful=False) if its function has no state and draws no random numbers"
                 )
-            if not op.type.startswith(_OF_ONE_RUN):
+            if not lives_one_run(op.type):  # each copy has its own
                 refuse_side_effects(op)
         return found
 
     def _shared(self) -> Callable[[tf.Operation], bool]:
         operations = self.start.graph.get_operations()
-        arrays = [op for op in operations if op.type.startswith(_OF_ONE_RUN)]
+        arrays = [op for op in operations if lives_one_run(op.type)]
         loops = {_outermost_loop(op) for op in arrays} - {None}
         copied = set(_walk.readers([self.start])) | _alive_in_branches(operations) | _handed_on(arrays)
         copied.update(op for op in operations if _outermost_loop(op) in loops)
@@ -68,7 +65,7 @@ def _outermost_loop(op: tf.Operation) -> Any:
 def _is_inside(op: tf.Operation) -> bool:
     """True for an op in a V1 loop; what leaves the loop is outside."""
     loop = _outermost_loop(op)
-    return loop is not None and not (op.type in _EXITS and loop is op._get_control_flow_context())
+    return loop is not None and not (op.type in EXITS and loop is op._get_control_flow_context())
 
 
 def _waiting_for(ops: Iterable[tf.Operation]) -> set[tf.Operation]:
@@ -85,7 +82,7 @@ def _waiting_for(ops: Iterable[tf.Operation]) -> set[tf.Operation]:
 def _handed_on(arrays: Sequence[tf.Operation]) -> set[tf.Operation]:
     """The ops on stacks and arrays, and those that hand on a handle or the flow that stands for what was written."""
     marks = [t for op in arrays for t in op.outputs if _is_handle(t) or _is_flow(op, t)]
-    return {*arrays, *_walk.readers(marks, lambda op: not op.type.startswith(_OF_ONE_RUN))}
+    return {*arrays, *_walk.readers(marks, lambda op: not lives_one_run(op.type))}
 
 
 def _is_handle(tensor: tf.Tensor) -> bool:
@@ -93,13 +90,13 @@ def _is_handle(tensor: tf.Tensor) -> bool:
 
 
 def _is_flow(op: tf.Operation, tensor: tf.Tensor) -> bool:
-    return op.type.startswith("TensorArray") and tensor.dtype == tf.float32 and tensor.shape.rank in (0, None)
+    return is_array(op.type) and tensor.dtype == tf.float32 and tensor.shape.rank in (0, None)
 
 
 def _alive_in_branches(operations: Sequence[tf.Operation]) -> set[tf.Operation]:
     """The ops of V1 branches: those behind a Switch and before a Merge, also behind loops and branches in a branch."""
     found: set[tf.Operation] = set()
-    todo = [op for op in operations if op.type in _SWITCHES or _is_in_branch(op)]
+    todo = [op for op in operations if op.type in SWITCHES or _is_in_branch(op)]
     while todo:
         op = todo.pop()
         if op not in found and (op.type not in _JOINING or _is_in_branch(op)):

@@ -4,28 +4,38 @@ from collections.abc import Iterator
 
 from .. import _tensors, _walk
 from .._control_flow import is_loop_switch
+from .._op_types import (
+    BRANCHES,
+    ENTERS,
+    EXITS,
+    LOOPS,
+    STACK_POPS,
+    SWITCHES,
+    V1_ENTRIES,
+    is_array,
+    is_array_of_gradients,
+)
 
 
 def crosses_v1_loops(between: _walk.Between) -> bool:
     """True if a path crosses a V1 loop."""
-    return any(op.type in ("Enter", "RefEnter", "Exit", "RefExit") for op in between.ops)
+    return any(op.type in ENTERS | EXITS for op in between.ops)
 
 
 def crossed_loops(between: _walk.Between) -> set:
     """The loops of either kind on the paths: V2 loops as ops, V1 loops as contexts."""
-    v1 = {op._get_control_flow_context() for op in between.ops if op.type in ("Exit", "RefExit")}
-    return v1 | {op for op in between.ops if op.type in ("StatelessWhile", "While")}
+    v1 = {op._get_control_flow_context() for op in between.ops if op.type in EXITS}
+    return v1 | {op for op in between.ops if op.type in LOOPS}
 
 
 def crosses_v1_branches(between: _walk.Between) -> bool:
     """True if a path crosses a V1 branch, in a loop or not."""
-    return any(op.type in ("Switch", "RefSwitch") and not is_loop_switch(op) for op in between.ops)
+    return any(op.type in SWITCHES and not is_loop_switch(op) for op in between.ops)
 
 
 def crosses_control_flow(between: _walk.Between) -> bool:
     """True if a path crosses a loop or a branch of either kind."""
-    kinds = ("Case", "Enter", "If", "RefEnter", "RefSwitch", "StatelessCase", "StatelessIf", "StatelessWhile", "Switch",
-             "While")  # fmt: skip
+    kinds = V1_ENTRIES | LOOPS | BRANCHES
     return any(op.type in kinds for op in between.ops)
 
 
@@ -41,17 +51,17 @@ def takes_stacked_tangents(between: _walk.Between) -> bool:
     There values come from stacks in an order of their own, and ops belong to no branch that would bind them. Nor where
     the flow of an array, a scalar, does not show that it is one.
     """
-    arrays = any(op.type.startswith("TensorArray") for op in between.ops)
+    arrays = any(is_array(op.type) for op in between.ops)
     if arrays and any(t.shape.rank is None for op in between.ops for t in op.outputs):
         return False
     for op in between.ops:
         context = op._get_control_flow_context()
-        if op.type in _walk.STACK_POPS or (context is not None and context.grad_state is not None):
+        if op.type in STACK_POPS or (context is not None and context.grad_state is not None):
             return False
         unbound = context is None or not context.IsCondContext()
-        if unbound and op.type in ("Switch", "RefSwitch") and not is_loop_switch(op):
+        if unbound and op.type in SWITCHES and not is_loop_switch(op):
             return False
-        if op.type.startswith("TensorArray") and _walk.maker_of(op).type.startswith("TensorArrayGrad"):
+        if is_array(op.type) and is_array_of_gradients(_walk.maker_of(op).type):
             return False
     return True
 

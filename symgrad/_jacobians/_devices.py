@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, rules
+from .._op_types import ENTERS, EXITS
 from .._sizes import Count
 from ..errors import ControlFlowError, DeviceError
 from ._bottleneck import waist
@@ -48,7 +49,7 @@ def check_shareable(between: Any) -> None:
     if isinstance(tf.get_default_graph(), _tf.FuncGraph):
         raise ControlFlowError("devices= is for graphs; inside of a tf.function, loop or branch leave it away")
     if crosses_v1_loops(between):
-        loop = next(op for op in between.ops if op.type in ("Enter", "RefEnter", "Exit", "RefExit"))
+        loop = next(op for op in between.ops if op.type in ENTERS | EXITS)
         raise ControlFlowError(
             f"a loop of V1 control flow ({loop.type} {loop.name!r}) cannot be copied to another device; leave devices= "
             "away, or build the loop with V2 control flow"

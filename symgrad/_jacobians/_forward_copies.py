@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from .._op_types import PLACEHOLDERS
 from ..errors import ControlFlowError
 
 # Bytes above which a constant is sent instead of being copied into the graph once for each device.
@@ -20,6 +21,8 @@ class Copies:
       shared: whether an op exists once, where it is: the copies read what it gives.
       instead: what the copies read instead of a tensor, (tensor, other) for each.
       device: where the copies go, as for `tf.device`; None: where the ops are.
+      resized: whether what is read instead has other sizes, so that the copies are not shaped like the originals.
+      waiting: whether the copies wait for what the ops wait for outside; without, nothing is built there.
 
     Attributes:
       made: the copy of each op.
@@ -30,8 +33,11 @@ class Copies:
         shared: Callable[[tf.Operation], bool],
         instead: Sequence[tuple[tf.Tensor, tf.Tensor]] = (),
         device: str | None = None,
+        *,
+        resized: bool = False,
+        waiting: bool = True,
     ):
-        self._is_shared, self._device = shared, device
+        self._is_shared, self._device, self._resized, self._waiting = shared, device, resized, waiting
         self._instead = {id(t): other for t, other in instead}
         self._frame_suffix = f"_{_tf.uid()}".encode()  # two loops of one frame cannot run
         self.made: dict[tf.Operation, tf.Operation] = {}
@@ -55,7 +61,8 @@ class Copies:
         self.made = dict(zip(ops, made))
         for op, copy in self.made.items():
             copy._gradient_function = op._gradient_function
-        self._wait_as(ops)
+        if self._waiting:
+            self._wait_as(ops)
         return [self._counterpart(t) for t in tensors]
 
     def _wait_as(self, ops: dict[tf.Operation, None]) -> None:
@@ -73,7 +80,8 @@ class Copies:
         if not self._is_copied(tensor, self.made):
             return _here(self._source(tensor))
         copy = self.made[tensor.op].outputs[tensor.value_index]
-        copy.set_shape(tensor.shape)
+        if not self._resized:
+            copy.set_shape(tensor.shape)
         return copy
 
     def _source(self, tensor: tf.Tensor) -> tf.Tensor:
@@ -130,7 +138,7 @@ def _here(tensor: tf.Tensor) -> tf.Tensor:
 
 def stays(op: tf.Operation) -> bool:
     """True for an op that exists once, where it is: it has a state, reads one, or is fed."""
-    if op.type.startswith("Placeholder") or _tf.is_stateful(op.type):
+    if op.type in PLACEHOLDERS or _tf.is_stateful(op.type):
         return True
     if any(t.dtype == tf.resource or t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs)):
         return True

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, rules
+from .._op_types import LOOPS
 from ..errors import MissingRuleError, NotLinearError
 from ._crossings import crosses_nested_loops, crosses_v1_branches, crosses_v1_loops
 from ._linear_maps import Columns, Rows
@@ -49,7 +50,7 @@ def _columns_are_cheaper(ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], 
     columns, rows = _elements(xs), _elements(ys)
     if crosses_nested_loops(between) or crosses_v1_branches(between):
         return columns * _BESIDE_SINGLE_ROWS < rows or rows == float("inf")
-    loops = crosses_v1_loops(between) or any("While" in op.type for op in between.ops)
+    loops = crosses_v1_loops(between) or any(op.type in LOOPS for op in between.ops)
     return columns * (_THROUGH_LOOPS if loops else 1) < rows
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._files import Wiring
+from .._op_types import BRANCHES, ENTERS, LOOPS, PLACEHOLDERS, REFERENCE_VARIABLES
 
 TensorSpec = tuple[str, tuple[int | None, ...] | None]
 
@@ -60,7 +61,7 @@ def from_live(graph: Any) -> Core:
         original = op._original_op
         if original is not None:
             core.original[i] = index[original.name] if original.graph is graph else -1
-        if op.type in ("Enter", "RefEnter"):
+        if op.type in ENTERS:
             core.enters[i] = op.get_attr("frame_name").decode("utf-8", "replace")
     core.wiring = Wiring(names, types, *(np.asarray(c, np.int32) for c in (source, target, output, slot)))
     return core
@@ -72,7 +73,7 @@ def from_graph_def(graph_def: Any, wiring: Wiring) -> Core:
     read = _Reader(wiring)
     core = Core(wiring, [node.device for node in nodes], [read.outputs(i, node) for i, node in enumerate(nodes)])
     for i, node in enumerate(nodes):
-        if node.op in ("Enter", "RefEnter"):
+        if node.op in ENTERS:
             core.enters[i] = node.attr["frame_name"].s.decode("utf-8", "replace") if "frame_name" in node.attr else ""
     return core
 
@@ -170,10 +171,8 @@ def _output_arguments(definition: Any) -> list[tuple[int, str, str, str]] | None
 
 
 # Ops that say in an attribute what shapes they give.
-DECLARED = frozenset(
-    {"Case", "If", "IteratorGetNext", "OptionalGetValue", "StatelessCase", "StatelessIf", "StatelessWhile", "While"}
-)
-_SHAPED = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Variable", "VariableV2"})
+DECLARED = BRANCHES | LOOPS | {"IteratorGetNext", "OptionalGetValue"}
+_SHAPED = PLACEHOLDERS | REFERENCE_VARIABLES
 
 
 def shape_of(proto: Any) -> tuple[int | None, ...] | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _files
+from .._op_types import BRANCHES, CALLING
 from ..errors import GraphMismatchError, LoadError
 from ._arrays import from_graph_def
 from ._attributes import node_def_of, value
@@ -55,7 +56,7 @@ def bodies(
     if not called:
         return {}
     node = graph.nodes[name]
-    skip = node["type"] in PREDICATED
+    skip = node["type"] in BRANCHES
     arguments = _arguments(graph, name, shapes)[skip:]
     held = _held(graph, name)[skip:]
     found = {}
@@ -113,15 +114,6 @@ def functions(graph: "networkx.MultiDiGraph") -> "Iterator[tuple[tuple[str, ...]
                     yield stack[-1]
 
 
-# Ops that call a function, by the attributes that hold it; others are found by looking at every op's attributes.
-CALLING = frozenset(
-    {
-        "Case", "For", "If", "MapDefun", "ParallelFor", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall",
-        "StatelessCase", "StatelessIf", "StatelessWhile", "SymbolicGradient", "While", "XlaLaunch",
-    }
-)  # fmt: skip
-
-
 def calling(graph: "networkx.MultiDiGraph") -> list[Any]:
     """The ops of a graph whose type is one that calls a function."""
     return [name for name, node in graph.nodes(data=True) if node["type"] in CALLING]
@@ -143,10 +135,6 @@ def called_functions(node_def: Any) -> dict[str, str]:
         for i, function in enumerate(attr.list.func):
             called[f"{key}[{i}]"] = function.name
     return called
-
-
-# These take what decides first, and give their functions the rest.
-PREDICATED = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 
 
 def _arguments(graph: "networkx.MultiDiGraph", name: str, shapes: Sequence | None) -> list[tuple | None]:

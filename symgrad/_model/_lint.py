@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._collector import collector_paused
 from .._finding import Finding
+from .._op_types import CALLS, ENTERS
 from ._attributes import all_nodes
 from ._functions import functions
 from ._overrides import noted_overrides
@@ -100,7 +101,7 @@ def _overrides(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
         if "_gradient_op_type" in node.attr and node.name in graph:
             name = node.attr["_gradient_op_type"].s.decode("utf-8", "replace")
             # TensorFlow marks function calls too; their gradients are its own.
-            if node.op not in ("PartitionedCall", "StatefulPartitionedCall") and not name.startswith("CustomGradient-"):
+            if node.op not in CALLS and not name.startswith("CustomGradient-"):
                 marked[node.op, name].append(node.name)
     for key, replacement in noted_overrides(graph.graph.get("source")):
         if (key, replacement) not in marked:
@@ -286,7 +287,7 @@ def _fed(graph: "networkx.MultiDiGraph") -> set[str]:
     return seen - {name for name in seen if not graph.pred[name]}
 
 
-_PASSING = frozenset({"Enter", "Identity", "ReadVariableOp", "RefEnter", "RefIdentity"})
+_PASSING = ENTERS | {"Identity", "ReadVariableOp", "RefIdentity"}
 _ASKING = frozenset({"IsVariableInitialized", "VarIsInitializedOp", "VariableShape"})
 _RULES = (_overrides, _no_gradient, _unused, _duplicates, _growing)
 _RULES_OF_FUNCTIONS = (_overrides, _unused, _duplicates, _growing)

@@ -3,18 +3,10 @@
 import numpy as np
 
 from .._files import Wiring
+from .._op_types import CONSTANTS, EXITS, PLACEHOLDERS, V1_CONTROL_FLOW, VARIABLES, writes_variable
 
-_VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"})
-_CONSTANTS = frozenset({"Const", "HostConst"})
-_INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg", "IteratorGetNext", "IteratorV2"})
-_CONTROL = frozenset(
-    {
-        "Assert", "ControlTrigger", "Enter", "Exit", "LoopCond", "Merge", "MergeV2Checkpoints", "NextIteration", "NoOp",
-        "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSwitch", "SaveV2", "ShardedFilename", "Switch",
-    }
-)  # fmt: skip
-_WRITERS = ("Assign", "Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter", "ResourceScatter")
-_NO_WRITERS = frozenset({"ScatterNd", "ScatterNdNonAliasingAdd"})
+_INPUTS = PLACEHOLDERS | {"_Arg", "IteratorGetNext", "IteratorV2"}
+_CONTROL = V1_CONTROL_FLOW | {"Assert", "ControlTrigger", "MergeV2Checkpoints", "NoOp", "SaveV2", "ShardedFilename"}
 
 
 def roles(wiring: Wiring, backward: np.ndarray) -> list[str]:
@@ -34,13 +26,13 @@ def roles(wiring: Wiring, backward: np.ndarray) -> list[str]:
 
 
 def _by_type(kind: str) -> str:
-    if kind in _VARIABLES:
+    if kind in VARIABLES or kind == "TemporaryVariable":
         return "variable"
-    if kind in _CONSTANTS:
+    if kind in CONSTANTS:
         return "constant"
     if kind in _CONTROL:
         return "control"
-    if kind.startswith(_WRITERS) and kind not in _NO_WRITERS:
+    if writes_variable(kind):
         return "update"
     return "forward"
 
@@ -118,6 +110,6 @@ def _frame_after(op: int, around: tuple[str, ...], kind: str, enters: dict[int, 
     """The stack of frames in which the outputs of an op live."""
     if op in enters:  # the bounds hold in every real graph; a forged one must not make this run for ever
         return around if enters[op] in around or len(around) > 32 else (*around, enters[op])
-    if kind in ("Exit", "RefExit"):
+    if kind in EXITS:
         return around[:-1]
     return around

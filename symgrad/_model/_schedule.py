@@ -5,11 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .._op_types import ENTERS, EXITS, NEXT_ITERATIONS
+
 if TYPE_CHECKING:
     import networkx
-
-_BACK = frozenset({"NextIteration", "RefNextIteration"})
-_LEAVE = frozenset({"Exit", "RefExit"})
 
 
 def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
@@ -25,12 +24,12 @@ def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
     followers: dict[Any, list[Any]] = defaultdict(list)
     ends: dict[str, list[Any]] = defaultdict(list)
     for name, node in nodes.items():
-        if node["type"] in _LEAVE and node["frame"] is not None:
+        if node["type"] in EXITS and node["frame"] is not None:
             waiting[name] += 1
             ends[node["frame"]].append(name)
     open_turns = _turns(graph)
     for a, b in graph.edges():
-        if nodes[a]["type"] not in _BACK:
+        if nodes[a]["type"] not in NEXT_ITERATIONS:
             followers[a].append(b)
             waiting[b] += 1
     for frame in set(ends) - set(open_turns):  # a loop that was cut out of its graph has no back edge to wait for
@@ -51,7 +50,7 @@ def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
         for other in followers[name]:
             done(other)
         node = nodes[name]
-        if node["type"] in _BACK and node["frame"] in open_turns:
+        if node["type"] in NEXT_ITERATIONS and node["frame"] in open_turns:
             open_turns[node["frame"]] -= 1
             if not open_turns[node["frame"]]:
                 for leaving in ends[node["frame"]]:
@@ -78,7 +77,7 @@ def _turns(graph: "networkx.MultiDiGraph") -> dict[str, int]:
     """Number of back edges of each frame."""
     count: dict[str, int] = defaultdict(int)
     for _, node in graph.nodes(data=True):
-        if node["type"] in _BACK and node["frame"] is not None:
+        if node["type"] in NEXT_ITERATIONS and node["frame"] is not None:
             count[node["frame"]] += 1
     return dict(count)
 
@@ -111,11 +110,11 @@ def parents(graph: "networkx.MultiDiGraph") -> dict[str, str | None]:
     """The frame around each frame: that of the values which enter it."""
     around: dict[str, list[tuple[bool, str | None]]] = defaultdict(list)
     for name, node in graph.nodes(data=True):
-        if node["type"] not in ("Enter", "RefEnter") or node["frame"] is None:
+        if node["type"] not in ENTERS or node["frame"] is None:
             continue
         for source in graph.predecessors(name):
             frame = graph.nodes[source]["frame"]
-            around[node["frame"]].append((graph.nodes[source]["type"] in _LEAVE, frame))
+            around[node["frame"]].append((graph.nodes[source]["type"] in EXITS, frame))
     parent: dict[str, str | None] = {}
     for frame, sources in around.items():
         left, found = min(sources, key=lambda source: source[0], default=(False, None))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import _files
+from .._op_types import CALLS, PLACEHOLDERS
 from ..errors import GraphMismatchError, ShapeError
 from ._arrays import DECLARED, TensorSpec, live_shape
 from ._attributes import graph_def_of
@@ -11,9 +12,6 @@ from ._library import add_functions
 
 if TYPE_CHECKING:
     import networkx
-
-_FUNCTIONS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 
 
 def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[Any, tuple[TensorSpec, ...]]:
@@ -29,7 +27,7 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
       ShapeError: the sizes contradict the graph.
     """
     outputs = dict(graph.nodes(data="outputs"))
-    given = {name: sizes[name] for name in sizes if name in graph and graph.nodes[name]["type"] in _PLACEHOLDERS}
+    given = {name: sizes[name] for name in sizes if name in graph and graph.nodes[name]["type"] in PLACEHOLDERS}
     is_live = _is_live(graph.graph.get("source"))
     if "batch" not in sizes and not given and (is_live or all(map(_is_known, outputs.values()))):
         return outputs  # TensorFlow has inferred the shapes of a live graph already
@@ -57,10 +55,10 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
 
 def _with_functions(graph_def: Any, outputs: dict, batch: int | None) -> dict[Any, tuple[TensorSpec, ...]]:
     """What is behind functions with branches in them, through which TensorFlow does not see either."""
-    functions = [node.name for node in graph_def.node if node.op in _FUNCTIONS and node.name in outputs]
+    functions = [node.name for node in graph_def.node if node.op in CALLS and node.name in outputs]
     if batch is None or all(_is_known(outputs[name]) for name in functions):
         return outputs
-    _set_results(graph_def, outputs, batch, _FUNCTIONS)
+    _set_results(graph_def, outputs, batch, CALLS)
     try:
         inferred = _infer(graph_def)
     except ValueError:  # one of them gives something else, of which nothing is known then
@@ -94,7 +92,7 @@ def _graph_def(graph: "networkx.MultiDiGraph") -> Any:
 
 def _set_sizes(graph_def: Any, given: Mapping[str, Any], batch: int | None) -> None:
     for node in graph_def.node:
-        if node.op not in _PLACEHOLDERS:
+        if node.op not in PLACEHOLDERS:
             continue
         shape = node.attr["shape"].shape
         if node.name in given:
@@ -116,12 +114,12 @@ def _set_results(graph_def: Any, outputs: dict, batch: int | None, types: frozen
     if batch is None:
         return
     for node in graph_def.node:
-        if node.op in _FUNCTIONS:
+        if node.op in CALLS:
             node.attr.pop("_output_shapes", None)
         if node.op not in types or node.name not in outputs:
             continue
         shapes = [shape and (batch if shape[0] is None else shape[0], *shape[1:]) for _, shape in outputs[node.name]]
-        for key in ("_output_shapes",) if node.op in _FUNCTIONS else ("output_shapes", "_output_shapes"):
+        for key in ("_output_shapes",) if node.op in CALLS else ("output_shapes", "_output_shapes"):
             del node.attr[key].list.shape[:]
             for shape in shapes:
                 proto = node.attr[key].list.shape.add()

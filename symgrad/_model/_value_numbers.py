@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Any
 
+from .._op_types import MERGES, PLACEHOLDERS, RANDOM, VARIABLE_READS, writes_variable
 from ._attributes import all_nodes
 from ._library import attribute_key, digests
 from ._schedule import schedule
@@ -11,11 +12,10 @@ if TYPE_CHECKING:
     import networkx
 
 _COUNTER = re.compile(r"_\d+(?=/|$)")
-# Declared stateful, and yet the same from the same inputs: these read, and these write what they are given.
-_READS = frozenset({"ReadVariableOp", "VariableShape"})
-_WRITES = ("Assign", "Resource", "Scatter")
+# Declared stateful, and yet the same from the same inputs, as are the ops that write what they are given.
+_READS = VARIABLE_READS | {"VariableShape"}
 # Where data from elsewhere comes in, an op is equal to itself alone.
-_OWN = frozenset({"Merge", "RefMerge", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+_OWN = MERGES | PLACEHOLDERS
 
 
 def without_counters(name: str) -> str:
@@ -54,11 +54,11 @@ def _is_own(node: dict[str, Any], exact: bool) -> bool:
     kind = node["type"]
     if node["role"] == "variable" or kind in _OWN:
         return True
-    if kind in _READS or (not exact and kind.startswith(_WRITES)):
+    if kind in _READS or (not exact and writes_variable(kind)):
         return False
     from .._tf import is_stateful
 
-    return is_stateful(kind) or "Random" in kind or kind == "TruncatedNormal"
+    return is_stateful(kind) or kind in RANDOM
 
 
 def _attributes(graph: "networkx.MultiDiGraph", exact: bool) -> dict[Any, Any]:

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .._op_types import ASSIGNS, ENTERS, PLACEHOLDERS
 from ._schedule import parents
 from ._summary import variable_rows
 
 if TYPE_CHECKING:
     import networkx
 
-_READS = frozenset({"Enter", "Identity", "ReadVariableOp", "RefEnter", "RefIdentity"})
+_READS = ENTERS | {"Identity", "ReadVariableOp", "RefIdentity"}
 _ASKS = frozenset({"IsVariableInitialized", "VarIsInitializedOp", "VariableShape"})
 
 
@@ -47,7 +48,7 @@ def variables(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:
                 found["reads"].append(op)
                 continue
             values = [a for a, _, e in graph.in_edges(op, data=True) if e["kind"] == "data" and a != row["name"]]
-            sets = graph.nodes[op]["type"] in ("Assign", "AssignVariableOp")
+            sets = graph.nodes[op]["type"] in ASSIGNS
             if sets and any(value in restored for value in values):
                 found["restores"].append(op)
             elif sets and not any(value in moving for value in values):
@@ -60,7 +61,7 @@ def variables(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:
 
 
 def _is_input(node: dict[str, Any]) -> bool:
-    return node["type"].startswith(("Placeholder", "Iterator"))
+    return node["type"] in PLACEHOLDERS or node["type"].startswith("Iterator")
 
 
 def _after(graph: "networkx.MultiDiGraph", starts: Any) -> set[Any]:

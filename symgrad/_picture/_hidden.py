@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from .._op_types import ASSIGNS, writes_variable
+
 if TYPE_CHECKING:
     import networkx
 
@@ -12,7 +14,6 @@ _STORAGE = frozenset(
     }
 )  # fmt: skip
 _FILES = frozenset({"Restore", "RestoreV2", "Save", "SaveV2"})
-_UPDATES = ("Assign", "Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter", "ResourceScatter")
 
 
 def aside(graph: "networkx.MultiDiGraph") -> dict[str, str]:
@@ -87,7 +88,7 @@ def _initialisers(graph: "networkx.MultiDiGraph") -> set[str]:
 
 def _always_shown(kind: str) -> bool:
     """A NoOp group is judged by its members, and what adds to a variable is no initialiser."""
-    return kind == "NoOp" or (kind.startswith(_UPDATES) and kind not in ("Assign", "AssignVariableOp"))
+    return kind == "NoOp" or (writes_variable(kind) and kind not in ASSIGNS)
 
 
 def _feeds_only_storage(graph: "networkx.MultiDiGraph", name: str) -> bool:

@@ -4,8 +4,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .._model._functions import DEPTH, PREDICATED, bodies, calling
+from .._model._functions import DEPTH, bodies, calling
 from .._model._shapes import complete
+from .._op_types import BRANCHES
 from ..errors import GraphMismatchError, LoadError
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _add(whole: _Whole, call: _Call, key: str, body: "networkx.MultiDiGraph") ->
 
 def _rewire(graph: "networkx.MultiDiGraph", call: _Call, inside: list[tuple[str, Any]]) -> None:
     """Lead what a call takes into the bodies, and what they return to the call."""
-    skip = int(graph.nodes[call.shown]["type"] in PREDICATED)
+    skip = int(graph.nodes[call.shown]["type"] in BRANCHES)
     taken = [
         (source, key, edge)
         for source, _, key, edge in graph.in_edges(call.shown, keys=True, data=True)

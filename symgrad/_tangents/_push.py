@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _walk, rules
 from .._control_flow import encloses, inside, leads_to_the_call, rebuild_for
+from .._op_types import EXITS, NEXT_ITERATIONS
 from ..errors import MissingRuleError
 from . import _single_op, _stacked
 from ._algebra import Algebra, along
@@ -155,7 +156,7 @@ class Series:
         """Push through every op, all terms of one before the next."""
         stacked = any(driver.count is not None for driver in self.pushes)
         for op in _loops_first(self.between) if stacked else self.between.ops:
-            if op.type in _EXITS and stacked:
+            if op.type in EXITS and stacked:
                 self._close(op._get_control_flow_context())
             if leads_to_the_call(op):
                 self._step(_to_the_call, op)
@@ -238,7 +239,7 @@ class Push:
     def beside(self, op: tf.Operation) -> Iterator[None]:
         """Ops made in the block lie where the outputs of `op` do; where that is around the call, in its context."""
         context = op._get_control_flow_context()
-        if op.type in _EXITS:
+        if op.type in EXITS:
             context = context.outer_context
         if tf.get_default_graph() is not op.graph:  # in a function body, which captures what lies outside
             yield
@@ -287,17 +288,12 @@ def _is_whole_or_handled(op: tf.Operation) -> bool:
     return op.type in WHOLE or op.type in HANDLERS or leads_to_the_call(op)
 
 
-_EXITS = ("Exit", "RefExit")
-
-
 def _loops_first(between: _walk.Between) -> list[tf.Operation]:
     """The ops on the way in an order in which a V1 loop is over before what leaves it is used.
 
     The vectoriser looks at the whole of a loop whose Exit it meets.
     """
-    turning = collections.Counter(
-        op._get_control_flow_context() for op in between.ops if op.type in ("NextIteration", "RefNextIteration")
-    )
+    turning = collections.Counter(op._get_control_flow_context() for op in between.ops if op.type in NEXT_ITERATIONS)
     ordered: list[tf.Operation] = []
     todo = between.ops
     while todo:
@@ -305,11 +301,11 @@ def _loops_first(between: _walk.Between) -> list[tf.Operation]:
         for op in todo:
             context = op._get_control_flow_context()
             reads = [t.op for t in between.sources.of(op) if not _walk.is_back_edge(op, t)]
-            if (op.type in _EXITS and turning[context]) or any(r in held for r in reads):
+            if (op.type in EXITS and turning[context]) or any(r in held for r in reads):
                 held[op] = None
                 continue
             ordered.append(op)
-            if op.type in ("NextIteration", "RefNextIteration"):
+            if op.type in NEXT_ITERATIONS:
                 turning[context] -= 1
         if len(held) == len(todo):
             return ordered + todo

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, _vjp, _walk, rules
-from .._control_flow import MUTATED, home_of, private
+from .._control_flow import home_of, private
+from .._op_types import FUNCTIONAL
 from ..errors import MissingRuleError
 
 Tangents = Sequence[tf.Tensor | None]
@@ -15,7 +16,7 @@ def through(op: tf.Operation, tangents: Tangents, needed: Sequence[bool]) -> Tan
     """The tangents of the outputs of `op` from those of its inputs; None is a tangent of zeros."""
     if all(has_rule(op, i) for i, t in enumerate(tangents) if t is not None):
         return _by_rule(op, tangents)
-    if op.type in MUTATED:  # `tf.gradients` changes a V2 loop or branch: take a copy
+    if op.type in FUNCTIONAL:  # `tf.gradients` changes a V2 loop or branch: take a copy
         _, (op,) = private(op, list(op.inputs), home_of(op))
         _vjp.require_inside(op, {i for i, t in enumerate(tangents) if t is not None})
     return _by_double_vjp(op, tangents, needed)

@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .._control_flow import inside, variable_beside
+from .._op_types import SWITCHES
 from ..rules import again
 from ._push import Push
 
@@ -52,7 +53,7 @@ def take(driver: Push, op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Tens
     turn = _turn(driver, _loop_around(op))
     with tf.control_dependencies([turn.token]):
         made = again(op, inputs, shaped=driver.count is None)[0]
-    in_a_branch = op._get_control_flow_context().IsCondContext() or inputs[0].op.type in ("Switch", "RefSwitch")
+    in_a_branch = op._get_control_flow_context().IsCondContext() or inputs[0].op.type in SWITCHES
     turn.wait_for(made.op, always=not in_a_branch)
     return made
 

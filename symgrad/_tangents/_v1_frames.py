@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _walk
 from .._control_flow import enter, exit_of, is_loop_merge, is_loop_switch, switch
+from .._op_types import EXITS, SWITCHES
 from ._push import Push, handler
 
 
@@ -47,7 +48,7 @@ def _leave_or_stay(driver: Push, op: tf.Operation, leaving: tf.Tensor, staying: 
     """
     left = exit_of(op, leaving)
     for consumer in op.outputs[0].consumers():
-        if consumer.type in ("Exit", "RefExit"):
+        if consumer.type in EXITS:
             driver.add(consumer.outputs[0], left)
     with driver.beside(op):
         driver.add(op.outputs[1], tf.identity(staying))
@@ -113,7 +114,7 @@ def _arriving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
         if tangent is None:
             return driver.zeros(tensor)
         # What waits for a Switch runs whichever way it goes; what waits for one of its sides does not.
-        side = tf.identity(tensor).op if tensor.op.type in ("Switch", "RefSwitch") else tensor.op
+        side = tf.identity(tensor).op if tensor.op.type in SWITCHES else tensor.op
         arriving = tf.identity(tangent)
         arriving.op._add_control_input(side)  # tf.control_dependencies would mark `side`, an op of the user's
         return arriving

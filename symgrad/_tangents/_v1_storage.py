@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _walk
 from .._control_flow import enter, inside, switch
+from .._op_types import ENTERS, SWITCHES, is_array_of_gradients
 from ..errors import ControlFlowError
 from ..rules import again
 from . import _stack_order, _stacked
@@ -28,9 +29,9 @@ def shadow(driver: Push, handle: tf.Tensor) -> tf.Tensor:
 
 def _like(driver: Push, op: tf.Operation) -> list[tf.Tensor]:
     """The outputs of an op like `op`, which makes a handle or hands it on, for the shadow."""
-    if op.type in ("Switch", "RefSwitch"):
+    if op.type in SWITCHES:
         return switch(op, shadow(driver, op.inputs[0]))
-    if op.type in ("Enter", "RefEnter"):
+    if op.type in ENTERS:
         return [enter(op, shadow(driver, op.inputs[0]))]
     if op.type == "StackPopV2":
         return [_popped(driver, op)]
@@ -41,7 +42,7 @@ def _like(driver: Push, op: tf.Operation) -> list[tf.Tensor]:
         if op.type in ("StackV2", "TensorArrayV3"):  # stacked elements have a shape of their own
             one = driver.count is None
             return again(op, op.inputs, shaped=one, leave=() if one else ("element_shape",))
-        if op.type.startswith("TensorArrayGrad"):
+        if is_array_of_gradients(op.type):
             inputs = [shadow(driver, op.inputs[0]), *(_input(driver, t) for t in op.inputs[1:])]
             return again(op, inputs, shaped=driver.count is None)
     raise ControlFlowError(
@@ -66,7 +67,7 @@ def _prepare_arrays(driver: Push) -> None:
     for op in driver.between.ops:
         if op.type in _ARRAY_OPS:
             maker = _walk.maker_of(op)
-            while maker.type.startswith("TensorArrayGrad"):
+            while is_array_of_gradients(maker.type):
                 maker = _walk.maker_of(maker)
             shadow(driver, maker.outputs[0])
 

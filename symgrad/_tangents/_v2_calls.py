@@ -3,7 +3,8 @@
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, rules
-from .._control_flow import CALLS, alias, can_inline, graft, home_of, private, refuse_side_effects
+from .._control_flow import alias, can_inline, graft, home_of, private, refuse_side_effects
+from .._op_types import CALLS
 from ._push import Series, pushed, whole
 
 

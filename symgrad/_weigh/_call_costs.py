@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._model._functions import DEPTH, bodies, calling
+from .._op_types import BRANCHES, LOOPS
 from ..errors import GraphMismatchError, LoadError
 
 if TYPE_CHECKING:
     import networkx
 
-_LOOPS = frozenset({"While", "StatelessWhile"})
-_BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 _PUSHES = frozenset({"TensorListPushBack"})
 
 
@@ -71,7 +70,7 @@ def of_calls(
         count = _turns(graph, name, turns, calls)
         kind = graph.nodes[name]["type"]
         each = [cost["flops"] for cost in found.values()]
-        calls.flops[name] = max(each) if kind in _BRANCHES else count * sum(each)
+        calls.flops[name] = max(each) if kind in BRANCHES else count * sum(each)
         calls.peak[name] = max(cost["peak"]["bytes"] for cost in found.values())
         if "body" in inner:
             calls.kept[name] = _kept(inner["body"], count)
@@ -99,7 +98,7 @@ def _input_shapes(graph: "networkx.MultiDiGraph", name: Any, outputs: Mapping[An
 def _turns(graph: "networkx.MultiDiGraph", name: Any, turns: Mapping[str, int], calls: Calls) -> int:
     """A loop that is the gradient of another has as many turns as that one."""
     node = graph.nodes[name]
-    if node["type"] not in _LOOPS:
+    if node["type"] not in LOOPS:
         return 1
     told = turns.get(name, turns.get(node["pair"] or ""))
     if told is None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._model._query import data_inputs
+from .._op_types import CONSTANTS, ENTERS, PLACEHOLDERS, writes_variable
 from ._flops import PER_ELEMENT
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ ALIASES = frozenset(
         "StopGradient", "Switch",
     }
 )  # fmt: skip
-# These give back the variable that they write.
-_WRITES = ("Apply", "Assign", "Scatter", "SparseApply")
 # What they give back was kept since it was pushed or written.
 _POPS = frozenset({"StackPopV2", "TensorArrayReadV3", "TensorListPopBack", "TensorListGetItem"})
 # Position of the value among the inputs of ops that put one into a stack or array; the handle is input 0.
@@ -30,7 +29,7 @@ _PUSHES = {
 }  # fmt: skip
 _COPYING = frozenset({"TensorArrayScatterV3", "TensorArraySplitV3"})
 _CONTAINERS = frozenset({"StackV2", "TensorArrayV3", "TensorArrayGradV3", "TensorArrayGradWithShape"})
-_KEPT = frozenset({"Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+_KEPT = CONSTANTS | PLACEHOLDERS
 _IN_PLACE = frozenset(PER_ELEMENT) | {"AddN", "FusedBatchNormV3", "FusedBatchNormGradV3", "FusedBatchNorm"}
 
 
@@ -111,7 +110,7 @@ class _Run:
             return self.new(f"{name}:{index}", size, kept=True)
         if kind in _POPS:
             return self.new(f"{name}:{index}", size, kept=True)
-        if kind.startswith(_WRITES) and taken:
+        if writes_variable(kind) and taken:  # a reference: the variable itself
             return taken[0][1]
         if kind in ALIASES and taken:
             at = 1 if kind == "StackPushV2" else index if kind == "IdentityN" else 0
@@ -189,7 +188,7 @@ def peak_of(
     for i, name in enumerate(order):
         run.step(name, inner.get(name, 0))
         node = run.nodes[name]
-        if node["type"] in ("Enter", "RefEnter") and (name, 0) in run.buffer:  # every turn reads it again
+        if node["type"] in ENTERS and (name, 0) in run.buffer:  # every turn reads it again
             buffer = run.buffer[name, 0]
             buffer.uses += 1
             held[max(frame_end.get(node["frame"], i), i)].append(buffer)

@@ -6,19 +6,13 @@ from itertools import chain
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk, _where, rules
+from .. import _tensors, _walk, _where
 from .._finding import Finding
+from .._op_types import PLACEHOLDERS, VARIABLES, fills_container, writes_variable
 from ..rules import Cut
 from ._flow import Flow
 from ._subject import Subject
 
-_VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
-# Besides the ops that write into variables: what they read goes into their first input.
-_FILLS = (
-    "AccumulatorApply", "BarrierInsert", "InitializeTable", "LookupTableImport", "LookupTableInsert", "QueueEnqueue",
-    "ResourceAccumulatorApply",
-)  # fmt: skip
 _SHOWN = 4
 
 
@@ -68,7 +62,7 @@ def _written(flow: Flow, x: Subject) -> Iterator[tuple[Cut, tf.Operation, str, s
         state = _written_by(op)
         if state is not None and flow.holds(state):
             name = state.name
-            instead = f"Differentiate with respect to {name!r}, or let" if state.type in _VARIABLES else "Let"
+            instead = f"Differentiate with respect to {name!r}, or let" if state.type in VARIABLES else "Let"
             yield Cut.ASSIGNED, op, f"it goes into {name!r}, and ys read that", f"{instead} ys read the value itself"
 
 
@@ -76,7 +70,7 @@ def _written_by(op: tf.Operation) -> tf.Operation | None:
     """The op that makes what `op` writes into, None if it writes into nothing."""
     if op.type == "MakeIterator":
         return op.inputs[1].op
-    return op.inputs[0].op if rules.writes_state(op.type) or op.type.startswith(_FILLS) else None
+    return op.inputs[0].op if writes_variable(op.type) or fills_container(op.type) else None
 
 
 def _readers(tensor: tf.Tensor) -> Iterator[tf.Operation]:
@@ -127,8 +121,8 @@ def _dependence(flow: Flow) -> str:
     """What ys do depend on."""
     leaves = [op for op in flow.leaves() if op.outputs and _tensors.is_differentiable(op.outputs[0])]
     kinds = {
-        "variables": [op.name for op in leaves if op.type in _VARIABLES],
-        "placeholders": [op.name for op in leaves if op.type in _PLACEHOLDERS],
+        "variables": [op.name for op in leaves if op.type in VARIABLES],
+        "placeholders": [op.name for op in leaves if op.type in PLACEHOLDERS],
         "constants": [op.name for op in leaves if op.type == "Const"],
     }
     named = [f"{kind} {_listed(names)}" for kind, names in kinds.items() if names]

@@ -5,12 +5,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _tf, rules
-
-# Their gradient functions look at the control flow around the op and cannot be asked about a copy; all of them answer.
-_CONTROL_FLOW = frozenset({
-    "Enter", "Exit", "LoopCond", "Merge", "NextIteration", "RefEnter", "RefExit", "RefMerge", "RefNextIteration",
-    "RefSwitch", "Switch", "_SwitchN",
-})  # fmt: skip
+from .._op_types import V1_CONTROL_FLOW
 
 
 class Answers:
@@ -33,7 +28,9 @@ class Answers:
         return self._cuts[key]
 
     def _unanswered(self, op: tf.Operation, index: int, own: bool) -> rules.Cut | None:
-        if op.type in _CONTROL_FLOW or (op.type in rules.transpose and not own):
+        # The gradient functions of V1 control flow look at what is around the op and cannot be asked about a copy; all
+        # of them answer.
+        if op.type in V1_CONTROL_FLOW or (op.type in rules.transpose and not own):
             return None
         key = op if own or self._is_foreign(op.type) else (op.type, len(op.inputs))
         if key not in self._known:

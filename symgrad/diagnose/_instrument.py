@@ -10,14 +10,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from .._op_types import PLACEHOLDERS, V1_CONTROL_FLOW, is_list, lives_one_run
 from ._loops_around import frames
 from ._record import Clock, Probe
 from ._scope import Scope, data_inputs, function_attributes
 
-_TRANSPARENT = frozenset({
-    "Const", "Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Placeholder", "PlaceholderV2",
-    "PlaceholderWithDefault", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSwitch", "Switch", "_SwitchN",
-})  # fmt: skip
+_TRANSPARENT = V1_CONTROL_FLOW | PLACEHOLDERS | {"Const"}
 _CHOICES = frozenset({"Select", "SelectV2"})
 # What runs a body with probes, which are stateful.
 _STATEFUL = {
@@ -26,8 +24,6 @@ _STATEFUL = {
     "StatelessIf": "If",
     "StatelessWhile": "While",
 }
-# Their floating output is no value but a token that orders reads and writes.
-_CONTAINERS = ("Stack", "TensorArray", "TensorList")
 
 
 class Instrumented:
@@ -100,8 +96,10 @@ class Instrumented:
         return renamed
 
     def _is_probed(self, scope: Scope, node: Any) -> bool:
-        if node.op in _TRANSPARENT or node.op.startswith(_CONTAINERS):
+        if node.op in _TRANSPARENT:
             return False
+        if lives_one_run(node.op) or is_list(node.op):
+            return False  # its floating output is no value but a token that orders reads and writes
         if node.op == "Identity" and scope.output(scope.inputs(node.name)[0]).is_ref:
             return False  # shares its memory with the variable: a copy would miss what is written in between
         return any(o.is_floating and not o.is_ref for o in scope.outputs(node.name))

@@ -3,10 +3,8 @@
 from collections import defaultdict
 from typing import Any
 
+from .._op_types import ENTERS, EXITS
 from ._scope import Scope
-
-_ENTERS = frozenset({"Enter", "RefEnter"})
-_EXITS = frozenset({"Exit", "RefExit"})
 
 Loops = tuple[tuple[Any, str], ...]
 
@@ -20,7 +18,7 @@ def frames(scope: Scope) -> dict[str, Loops]:
     for node in scope.nodes.values():
         for ref in node.input:
             consumers[ref.lstrip("^").partition(":")[0]].append(node.name)
-    enters = [n for n in scope.nodes.values() if n.op in _ENTERS]
+    enters = [n for n in scope.nodes.values() if n.op in ENTERS]
     inside: dict[str, str] = {n.name: _frame(n) for n in enters}
     outer: dict[str, str] = {}
     todo = [(n.name, _frame(n)) for n in enters]
@@ -35,11 +33,11 @@ def frames(scope: Scope) -> dict[str, Loops]:
         name, frame = todo.pop()
         for consumer in consumers[name]:
             node = scope.nodes[consumer]
-            if node.op in _ENTERS:
+            if node.op in ENTERS:
                 outer.setdefault(_frame(node), frame)
             elif consumer not in inside:
                 inside[consumer] = frame
-                (exits if node.op in _EXITS else todo).append((consumer, frame))
+                (exits if node.op in EXITS else todo).append((consumer, frame))
     return {name: _around(frame, outer) for name, frame in inside.items()}
 
 

@@ -6,18 +6,15 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, rules
+from .. import _tensors, _tf
+from .._op_types import V1_ENTRIES, VARIABLES, is_list, lives_one_run, writes_variable
 from ..errors import ControlFlowError, DtypeError, GraphMismatchError
 from ._instrument import Instrumented
 
-_VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
 # Where a V1 loop or branch begins. The ops of a bare GraphDef do not know in which loop or branch they are.
-_ENTRIES = frozenset({"Enter", "RefEnter", "RefSwitch", "Switch"})
-# Resources that live no longer than one run.
-_OF_ONE_RUN = ("Stack", "TensorArray", "TensorList")
 # Stateful ops that the private session runs itself.
 _OURS = frozenset({
-    *_VARIABLES, "Case", "CheckNumerics", "CheckNumericsV2", "If", "Placeholder", "ReadVariableOp", "ResourceGather",
+    *VARIABLES, "Case", "CheckNumerics", "CheckNumericsV2", "If", "Placeholder", "ReadVariableOp", "ResourceGather",
     "ResourceGatherNd", "StatefulPartitionedCall", "VarIsInitializedOp", "While",
 })  # fmt: skip
 
@@ -60,7 +57,7 @@ class PrivateRun:
 
     def acting(self, op: tf.Operation) -> list[tf.Operation]:
         """What a fetched op does: the op itself, and every op before it that writes state."""
-        return [o for o in self._ancestors([op]) if o is op or rules.writes_state(o.type)]
+        return [o for o in self._ancestors([op]) if o is op or writes_variable(o.type)]
 
     def _ancestors(self, fetches: Iterable[Any]) -> dict[tf.Operation, None]:
         """The ops that fetches need, control dependencies included, as far as nothing is fed."""
@@ -82,7 +79,7 @@ class PrivateRun:
         for op in self._ops:
             if op.type == "VarHandleOp":
                 reads[op.name] = _plain_read(op)
-            elif op.type in _VARIABLES and op.outputs[0].name not in self.given:
+            elif op.type in VARIABLES and op.outputs[0].name not in self.given:
                 reads[op.name] = op.outputs[0]
         return reads
 
@@ -92,7 +89,7 @@ class PrivateRun:
         return [op for op in self._ops if op not in tainted and self._is_outside(op, foreign)]
 
     def _is_outside(self, op: tf.Operation, foreign: set[int]) -> bool:
-        if not op.outputs or op.type in _OURS or op.type.startswith(_OF_ONE_RUN) or any(map(_is_handle, op.outputs)):
+        if not op.outputs or op.type in _OURS or _is_container(op) or any(map(_is_handle, op.outputs)):
             return False
         if op._get_control_flow_context() is not None or not all(map(self.graph.is_fetchable, op.outputs)):
             return False
@@ -104,8 +101,8 @@ class PrivateRun:
         for op in self._ops:
             for source in (*(t.op for t in op.inputs), *op.control_inputs):
                 consumers[source].append(op)
-        unknown = _ENTRIES if all(op._get_control_flow_context() is None for op in self._ops) else ()
-        todo = [op for op in self._ops if rules.writes_state(op.type) or op.type in unknown]
+        unknown = V1_ENTRIES if all(op._get_control_flow_context() is None for op in self._ops) else ()
+        todo = [op for op in self._ops if writes_variable(op.type) or op.type in unknown]
         found = set(todo)
         while todo:
             fresh = [op for op in consumers[todo.pop()] if op not in found]
@@ -203,9 +200,13 @@ def _is_handle(tensor: tf.Tensor) -> bool:
     return tensor.dtype in (tf.resource, tf.variant) or tensor.dtype._is_ref_dtype
 
 
+def _is_container(op: tf.Operation) -> bool:
+    return lives_one_run(op.type) or is_list(op.type)
+
+
 def _is_foreign(op: tf.Operation) -> bool:
     """True for what makes a queue, table or dataset iterator: the private session has them, but empty."""
-    if op.type in _VARIABLES or op.type.startswith(_OF_ONE_RUN) or op.inputs:
+    if op.type in VARIABLES or _is_container(op) or op.inputs:
         return False
     return _tf.is_stateful(op.type) and any(map(_is_handle, op.outputs))
 

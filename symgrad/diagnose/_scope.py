@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
+from .._op_types import CALLS, CASES, IFS, LOOPS
 from .._tensors import FLOATING
 
 ENUMS = frozenset(dtype.as_datatype_enum for dtype in FLOATING)
@@ -135,12 +136,12 @@ def _attr(node: Any, definition: Any, name: str) -> Any:
 
 def function_attributes(node: Any, library: dict[str, Any]) -> list[tuple[str, int, Any]]:
     """(kind, offset, NameAttrList or the node itself) of each body that a node runs."""
-    if node.op in ("While", "StatelessWhile"):
+    if node.op in LOOPS:
         return [("cond", 0, node.attr["cond"].func), ("body", 0, node.attr["body"].func)]
-    if node.op in ("If", "StatelessIf"):
+    if node.op in IFS:
         return [("branch", 1, node.attr["then_branch"].func), ("branch", 1, node.attr["else_branch"].func)]
-    if node.op in ("Case", "StatelessCase"):
+    if node.op in CASES:
         return [("branch", 1, func) for func in node.attr["branches"].list.func]
-    if node.op in ("PartitionedCall", "StatefulPartitionedCall"):
+    if node.op in CALLS:
         return [("call", 0, node.attr["f"].func)]
     return [("call", 0, node)] if node.op in library else []

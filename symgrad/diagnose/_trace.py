@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from .._op_types import ENTERS, EXITS, NEXT_ITERATIONS, VARIABLES
 from ._iterations import LAST, Turns, any_of, begins, goes_on, matching, previous
 from ._nan_causes import Birth
 from ._private_run import PrivateRun
 from ._record import Sample
 from ._scope import Place, Scope
-
-_VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
-
-
-_EXITS = frozenset({"Exit", "RefExit"})
 
 # Where the walk is: a place, and the turns of the loops around it (around its output, for an op on a loop's edge).
 At = tuple[Scope, Place, Turns]
@@ -59,7 +55,7 @@ class Trace:
         self._handles: dict[Scope, dict[str, list[str]]] = {}
         self._after: dict[At, At | None] = {}
         for name, index in start:
-            is_exit = run.instrumented.root.nodes[str(name)].op in _EXITS  # its output is outside of its loop
+            is_exit = run.instrumented.root.nodes[str(name)].op in EXITS  # its output is outside of its loop
             depth = len(self._frames.get(str(name), ())) - is_exit
             self._after[run.instrumented.root, (name, index), any_of(depth)] = None
         todo = deque(self._after)
@@ -107,7 +103,7 @@ class Trace:
         node = scope.nodes[name]
         if node.op == "Const":
             self._given(at, Birth.CONSTANT, tf.make_ndarray(node.attr["value"].tensor))
-        elif scope.parent is None and node.op in _VARIABLES and name in self.run.variables:
+        elif scope.parent is None and node.op in VARIABLES and name in self.run.variables:
             self._given(at, Birth.VARIABLE, self.run.variables[name])
         makes_handle = any(output.is_handle for output in scope.outputs(name))
         for place, there in self._moved(scope, node, any_of(len(turns)) if makes_handle else turns):
@@ -120,15 +116,15 @@ class Trace:
     def _moved(self, scope: Scope, node: Any, turns: Turns) -> Iterator[tuple[Place, Turns]]:
         """What an op of V1 control flow, or any other, reads, and in which turn."""
         inputs = scope.inputs(node.name)
-        if node.op in ("Enter", "RefEnter"):
+        if node.op in ENTERS:
             yield from ((place, turns[:-1]) for place in inputs)
-        elif node.op in _EXITS:
+        elif node.op in EXITS:
             yield from ((place, (*turns, LAST)) for place in inputs)
-        elif node.op in ("NextIteration", "RefNextIteration"):
+        elif node.op in NEXT_ITERATIONS:
             yield from ((place, previous(turns)) for place in inputs)
-        elif any(_op(scope, place) in ("NextIteration", "RefNextIteration") for place in inputs):
+        elif any(_op(scope, place) in NEXT_ITERATIONS for place in inputs):
             for place in inputs:
-                is_back = _op(scope, place) in ("NextIteration", "RefNextIteration")
+                is_back = _op(scope, place) in NEXT_ITERATIONS
                 if goes_on(turns) if is_back else begins(turns):
                     yield place, turns
         else:

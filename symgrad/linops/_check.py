@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tf, _where
+from .. import _where
 from .._finding import Finding
+from .._op_types import RANDOM
 from ._density import lanczos
 
 _STEPS = 20
@@ -80,7 +81,7 @@ def _indefinite(lowest: float) -> Finding:
 
 
 def _draws(op: tf.Operation) -> bool:
-    return _tf.is_stateful(op.type) and ("Random" in op.type or "TruncatedNormal" in op.type)
+    return op.type in RANDOM
 
 
 def _behind(A: Any) -> Iterator[tf.Operation]:

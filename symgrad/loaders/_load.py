@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .._files import GraphFile, ends, excess, read
+from .._op_types import EXITS
 from ..errors import ControlFlowError, LoadError
 from ._model import Model
 from ._variables import variables_of
@@ -127,7 +128,7 @@ def _inputs_and_outputs(file: GraphFile, graph: Any, signature: str | None) -> t
 def _can_be_fetched(op: Any) -> bool:
     """False for an op inside of a V1 loop or branch, which no session gives out."""
     context = op._get_control_flow_context()
-    if op.type in ("Exit", "RefExit") and context is not None:
+    if op.type in EXITS and context is not None:
         context = context.outer_context
     return context is None
 

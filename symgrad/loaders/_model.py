@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._files import GraphFile
+from .._op_types import VARIABLES
 from ..errors import LoadError
 
 
@@ -61,7 +62,7 @@ class Model:
 
     def _handles(self) -> int:
         """How many variables the graph holds, those too for which no variable object could be made."""
-        return sum(op.type in ("VarHandleOp", "Variable", "VariableV2") for op in self.graph.get_operations())
+        return sum(op.type in VARIABLES for op in self.graph.get_operations())
 
     def _restore_values(self, session: Any, prefix: str) -> None:
         import tensorflow.compat.v1 as tf

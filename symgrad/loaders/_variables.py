@@ -2,7 +2,7 @@
 
 from typing import Any
 
-_REFERENCE = frozenset({"Variable", "VariableV2"})
+from .._op_types import REFERENCE_VARIABLES, VARIABLES
 
 
 def variables_of(graph: Any) -> list[Any]:
@@ -27,7 +27,7 @@ def variables_of(graph: Any) -> list[Any]:
     for op in graph.get_operations():
         if op.name in found:
             result.append(found.pop(op.name))
-        elif op.type in _REFERENCE or op.type == "VarHandleOp":
+        elif op.type in VARIABLES:
             definition = _definition(op)
             if definition is not None:
                 with graph.as_default():
@@ -80,7 +80,7 @@ def _definition(op: Any) -> Any:
 
     from .._tf import VariableDef
 
-    reference = op.type in _REFERENCE
+    reference = op.type in REFERENCE_VARIABLES
     assign_type, read_type = ("Assign", "Identity") if reference else ("AssignVariableOp", "ReadVariableOp")
     consumers = op.outputs[0].consumers()
     assigns = [c for c in consumers if c.type == assign_type and c.inputs[0] is op.outputs[0]]

@@ -2,6 +2,7 @@
 
 from .._jacobians._limits import limits
 from ._batch import batch_jacobian
+from ._example import example_jacobian
 from ._gradients import gradients
 from ._hessian import ggnvp, hessian, hvp
 from ._jacobian import jacobian
@@ -14,6 +15,7 @@ __all__ = [
     "Lop",
     "Rop",
     "batch_jacobian",
+    "example_jacobian",
     "ggnvp",
     "gradients",
     "hessian",

@@ -17,6 +17,7 @@ from .._jacobians._linear_maps import LinearMap, Rows
 from .._jacobians._remote_blocks import Plan, blamed, blocks_over, check_present, spread
 from .._jacobians._sweep import check_block_size, sweep, sweep_from
 from .._jacobians._vectorise import trial
+from .._op_types import MERGES
 from .._problem import Call
 from ..errors import ControlFlowError, ShapeError
 from . import _disconnected
@@ -130,7 +131,7 @@ def _plan(
         (onward,) = sweep(Rows([narrow], [x], call.stop).linear(0), None, f"the Jacobian of {narrow.name} by rows")
         rows = tf.matmul(rows, tf.reshape(onward, [narrow.shape.num_elements(), -1]))
     # Behind a V1 branch that is not taken there are dead tensors, which have no value to be kept.
-    branches = any(op.type in ("Merge", "RefMerge") for op in between.ops)
+    branches = any(op.type in MERGES for op in between.ops)
     common = [] if branches else _in_common(rows, start, _can_be_kept if devices else _can_be_fed)
     _refuse_random(rows, common)
     return Plan(int(count), tuple(int(d) for d in shape), size, start, rows, feeds), common

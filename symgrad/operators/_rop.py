@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, _walk, rules
+from .._op_types import ENTERS, EXITS, is_array
 from .._problem import Call
 from .._tangents import push
 from ..errors import ControlFlowError, MissingRuleError
@@ -97,7 +98,7 @@ METHODS = {"auto": choose, "double_vjp": double_vjp, "forward": forward}
 def _refuse_what_cannot_be_summed(between: _walk.Between) -> None:
     """Raise the typed error for ops whose second reverse pass fails in the session only."""
     for op in between.ops:
-        if op.type.startswith("TensorArray"):
+        if is_array(op.type):
             raise ControlFlowError(
                 f"ys cross the V1 TensorArray at {op.name!r} ({op.type}), whose gradient cannot be taken in reverse "
                 'again; use method="forward"'
@@ -114,8 +115,8 @@ def refuse_v1_loops(
 ) -> None:
     """Raise ControlFlowError if a path crosses a loop of V1 control flow."""
     for op in between.ops:
-        if op.type in ("Exit", "RefExit", "Enter", "RefEnter"):
-            enter = next(o for o in between.ops if o.type in ("Enter", "RefEnter"))
+        if op.type in ENTERS | EXITS:
+            enter = next(o for o in between.ops if o.type in ENTERS)
             frame = enter.get_attr("frame_name").decode()
             raise ControlFlowError(
                 f"ys cross the V1 loop {frame!r} (at {op.name!r}), through which {what} cannot go; {instead}"

@@ -2,7 +2,7 @@
 
 from . import _array, _conjugates, _image, _math, _nn, _python, _scans, _segments, _sparse
 from ._composites import composite
-from ._cuts import Cut, cut_at, has_own_gradient, judged_by, writes_state
+from ._cuts import Cut, cut_at, has_own_gradient, judged_by
 from ._linearity import require_linear
 from ._paths import between, gaps, inside, missing
 from ._registry import Registry, pushforward, transpose
@@ -31,7 +31,6 @@ __all__ = [
     "require_linear",
     "symmetric",
     "transpose",
-    "writes_state",
 ]
 
 # Importing them registers their rules.

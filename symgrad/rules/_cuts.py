@@ -5,7 +5,8 @@ from collections.abc import Hashable
 
 import tensorflow.compat.v1 as tf
 
-from .. import _bodies, _tensors, _tf, _walk
+from .. import _tensors, _tf
+from .._op_types import CALLS, EXITS, STACK_POPS, writes_variable
 from ._composites import composite
 from ._registry import transpose
 
@@ -79,15 +80,10 @@ BATCH_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 _BATCH_NORM_GRADS = tuple(f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3"))
 
 # Op types of which an attribute, the width of their input or the loop they leave decides.
-_JUDGED_SINGLY = frozenset({"Exit", "RefExit", "ResizeBicubic", *BATCH_NORMS, *_BATCH_NORM_GRADS})
+_JUDGED_SINGLY = EXITS | {"ResizeBicubic", *BATCH_NORMS, *_BATCH_NORM_GRADS}
 
 # Outputs whose cotangents TensorFlow's gradient function does not hear, although they move.
 UNHEARD: dict[str, tuple[int, ...]] = {"CTCLoss": (1,), "CTCLossV2": (1,), **dict.fromkeys(BATCH_NORMS, (1, 2))}
-
-_WRITING = (
-    "Apply", "Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign",
-    "Scatter", "SparseApply", "StridedSliceAssign",
-)  # fmt: skip
 
 
 def cut_at(op: tf.Operation, index: int) -> Cut | None:
@@ -95,7 +91,7 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
 
     A transpose rule stands for the registered gradient of its op type, for the inputs that it answers for.
     """
-    if op.type in _walk.STACK_POPS:
+    if op.type in STACK_POPS:
         return None  # what was pushed comes back as it was
     if not _tensors.is_differentiable(op.inputs[index]):
         return Cut.INTEGER
@@ -129,7 +125,7 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
             return None
         return Cut.FUNCTION_CALL if _runs_a_function(op) else Cut.UNREGISTERED
     if function is None:
-        return Cut.ASSIGNED if writes_state(op.type) else Cut.NOT_DIFFERENTIABLE
+        return Cut.ASSIGNED if writes_variable(op.type) else Cut.NOT_DIFFERENTIABLE
     return None if own else _silent(op, index)
 
 
@@ -149,7 +145,7 @@ def _silent(op: tf.Operation, index: int) -> Cut | None:
 
 def _leaves_without_back_prop(op: tf.Operation) -> bool:
     """True for an Exit of a V1 loop that is said to be a constant to derivatives."""
-    context = op._get_control_flow_context() if op.type in ("Exit", "RefExit") else None
+    context = op._get_control_flow_context() if op.type in EXITS else None
     return context is not None and not context.back_prop
 
 
@@ -175,14 +171,9 @@ def has_own_gradient(op: tf.Operation) -> bool:
     return len(op.inputs) > 0 and _tf.has_attribute(op, "_gradient_op_type")
 
 
-def writes_state(op_type: str) -> bool:
-    """True for ops that write values into a variable."""
-    return op_type.startswith(_WRITING) and op_type != "ScatterNd"
-
-
 def is_call(op: tf.Operation) -> bool:
     """True for the call of a function, which TensorFlow differentiates without a registered gradient."""
-    return op.type in _bodies.CALLS or _tf.function_in(op.graph, op.type) is not None
+    return op.type in CALLS or _tf.function_in(op.graph, op.type) is not None
 
 
 def _runs_a_function(op: tf.Operation) -> bool:

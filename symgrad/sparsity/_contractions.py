@@ -1,7 +1,9 @@
 """Local patterns of products that add up along some axes: which elements of the output an operand reaches."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,11 +23,11 @@ _DENSE_AXES = {
 }  # fmt: skip
 
 
-def contraction(*op_types: str) -> Callable[[Rule], Rule]:
+def contraction(*op_types: str, table: dict[str, Rule] = CONTRACTIONS) -> Callable[[Rule], Rule]:
     """The decorator that makes a function the rule of these op types."""
 
     def register(rule: Rule) -> Rule:
-        CONTRACTIONS.update(dict.fromkeys(op_types, rule))
+        table.update(dict.fromkeys(op_types, rule))
         return rule
 
     return register
@@ -34,6 +36,11 @@ def contraction(*op_types: str) -> Callable[[Rule], Rule]:
 def numbers(shape: Sequence[int]) -> np.ndarray:
     """The numbers of the elements of a tensor, in its shape."""
     return np.arange(math.prod(shape)).reshape(shape)
+
+
+def kron(*parts: Any) -> sp.csr_array:
+    """The Kronecker product of sparse matrices; without a format SciPy would store zeros of nearly full ones."""
+    return functools.reduce(functools.partial(sp.kron, format="csr"), parts)
 
 
 def _contracted(reach: Reach, labels: str, out: str, dims: dict[str, int]) -> Reach:
@@ -68,12 +75,12 @@ def _matmul(op, i, reach, constant):
 def _sparse_product(i, reach, other, how):
     """Behind a product with a matrix of constants most of which are zero."""
     flipped, (rows, columns) = how
-    local = sp.kron(sp.eye_array(rows), other.T) if i == 0 else sp.kron(other, sp.eye_array(columns))
+    local = kron(sp.eye_array(rows), other.T) if i == 0 else kron(other, sp.eye_array(columns))
     if flipped:
         inner = other.shape[0] if i == 0 else other.shape[1]
         given = (inner, rows) if i == 0 else (columns, inner)
         reach = reach.take(numbers(given).T.ravel())
-    return reach.through(local.tocsr())
+    return reach.through(local)
 
 
 @contraction("Einsum")
@@ -100,7 +107,7 @@ def _cumulative(op, i, reach, constant):
     past = np.tri(n, k=-1 if op.get_attr("exclusive") else 0, dtype=bool)
     past = sp.csr_array(past.T if op.get_attr("reverse") else past)
     before, behind = sp.eye_array(math.prod(shape[:axis])), sp.eye_array(math.prod(shape[axis + 1 :]))
-    return reach.through(sp.kron(sp.kron(before, past), behind).tocsr())
+    return reach.through(kron(before, past, behind))
 
 
 @contraction(*_DENSE_AXES)

@@ -10,11 +10,13 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _tf, _walk
+from .._op_types import LOOPS, MERGES, SWITCHES
 from ._contractions import CONTRACTIONS, numbers
 from ._kinds import how_it_enters, is_alike, is_elementwise
-from ._probe import Local, Probe, shape_of, size_of
+from ._probe import Local, probed, shape_of, size_of
 from ._reach import Reach
 from ._turns import turns_of
+from ._windows import WINDOWS
 
 Reaches = list[Reach | None]
 Known = Callable[[tf.Tensor], np.ndarray | None]
@@ -56,9 +58,9 @@ class Flow:
             return [moving.get(k) for k in range(len(op.outputs))]
         if not any(_tensors.is_differentiable(t) for t in op.outputs):
             return [None] * len(op.outputs)
-        if op.type in ("RefSwitch", "Switch"):
+        if op.type in SWITCHES:
             return [moving.get(0)] * 2
-        if op.type in ("Merge", "RefMerge"):
+        if op.type in MERGES:
             return [functools.reduce(operator.or_, moving.values()), None]
         if is_elementwise(op):
             return [self._elementwise(op, moving)]
@@ -98,7 +100,7 @@ class Flow:
 
     def _one(self, op, i, reach, moving) -> Reaches:
         """The reaches of the outputs as far as they come from input i."""
-        rule = CONTRACTIONS.get(op.type)
+        rule = CONTRACTIONS.get(op.type) or WINDOWS.get(op.type)
         if rule is not None:
             found = rule(op, i, reach, lambda k: self.known(op.inputs[k]) if k not in moving else None)
             if found is not None:
@@ -120,13 +122,13 @@ class Flow:
             return dense, why
         fixed, key = self._fixed(op, i, moving)
         if key not in self._probed:
-            with Probe(op, i, fixed) as probe:
-                self._probed[key] = [
-                    probe.local(j) if _tensors.is_floating(t) else None for j, t in enumerate(op.outputs)
-                ]
+            self._probed[key] = probed(op, i, fixed)
         found = self._probed[key]
         lost = any(f is None and _tensors.is_floating(t) for f, t in zip(found, op.outputs))
-        return found, "it is not linear, or its rows are too long to be told apart" if lost else ""
+        return (
+            found,
+            "run by itself it fails, is not linear, or has rows that are too long to be told apart" if lost else "",
+        )
 
     def _cannot_run(self, op, i, moving) -> str:
         """Why the op cannot be run by itself; empty if it can."""
@@ -178,7 +180,7 @@ class Flow:
         if any(t.dtype == tf.variant for t in [*(op.inputs[i] for i in moving), *op.outputs]):
             return None  # lists
         inner = _bodies.bodies(op)
-        if not op.type.endswith("While"):
+        if op.type not in LOOPS:
             results: Reaches = [None] * len(op.outputs)
             for body in inner:
                 results = _joined(results, self._inside(body, op, {k - body.offset: r for k, r in moving.items()}))

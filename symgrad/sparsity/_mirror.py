@@ -7,10 +7,9 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
+from .._op_types import RANDOM, REFERENCE_VARIABLES, V1_CONTROL_FLOW
 from .._tensors import FLOATING
 from .._where import made_at
-
-_V1_FRAMES = frozenset({"Enter", "Merge", "RefEnter", "RefMerge", "RefSwitch", "Switch"})
 
 
 class Mirror:
@@ -25,7 +24,7 @@ class Mirror:
     def __init__(self, tensors: Sequence[tf.Tensor], feed_dict: dict | None):
         self.original = tensors[0].graph
         definition = self.original.as_graph_def()
-        if not any(node.op in _V1_FRAMES for node in definition.node):  # whole loops are kept whole
+        if not any(node.op in V1_CONTROL_FLOW for node in definition.node):  # whole loops are kept whole
             _prune(definition, {t.op.name for t in tensors})
         self.feeds = {t.name: np.asarray(v) for t, v in _by_tensor(self.original, feed_dict)}
         for node in definition.node:
@@ -107,7 +106,7 @@ class Scratch:
 def mirror_of(tensors: Sequence[tf.Tensor], feed_dict: dict | None) -> "Mirror | Scratch":
     """The place to work in for derivatives of these tensors."""
     ops = _walk.ancestors(tensors)
-    framed = any(op.type in _V1_FRAMES for op in ops)
+    framed = any(op.type in V1_CONTROL_FLOW for op in ops)
     if not framed and any(_tf.has_attribute(op, "_gradient_op_type") for op in ops):
         return Scratch(tensors[0].graph, feed_dict)
     return Mirror(tensors, feed_dict)
@@ -154,14 +153,15 @@ class Values:
         except (tf.errors.OpError, ValueError, RuntimeError, TypeError):  # not fed, or inside a loop
             return None
 
-    def settle(self, ys: Sequence[tf.Tensor]) -> None:
-        """Give tensors behind ys, whose shape is not known, the one that they have in a run."""
+    def settle(self, ys: Sequence[tf.Tensor], tangents: Sequence[tf.Tensor] = ()) -> None:
+        """Give tensors behind ys, whose shape is not known, the one that they have in a run; tangents are fed zeros."""
         ops = [op for op in _walk.ancestors(ys) if op._get_control_flow_context() is None]
         unknown = [t for op in ops for t in op.outputs if not t.shape.is_fully_defined() and t.dtype in FLOATING]
         if not unknown or not isinstance(self._mirror, Mirror):
             return
         with unknown[0].graph.as_default():
             shapes = [tf.shape(t) for t in unknown]
+        self._mirror.feeds.update((t.name, np.zeros(t.shape, t.dtype.as_numpy_dtype)) for t in tangents)
         xs, self._xs = self._xs, set()
         for t, shape in zip(unknown, shapes):
             found = self._run(shape)
@@ -170,9 +170,9 @@ class Values:
         self._xs = xs
 
 
-_READS = frozenset({"ReadVariableOp", "Variable", "VariableV2"})
+_READS = REFERENCE_VARIABLES | {"ReadVariableOp"}
 
 
 def _drawn(op: tf.Operation) -> bool:
     """Whether the numbers of an op are others in the next run."""
-    return "Random" in op.type and not op.type.startswith("Stateless")
+    return op.type in RANDOM

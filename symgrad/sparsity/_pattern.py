@@ -189,6 +189,7 @@ def _by_structure(mirror, values, problem) -> tuple[Any, tuple[Coarse, ...]]:
     for tangent, start, size in zip(tangents, starts, sizes):
         flow.reach[id(tangent)] = Reach.identity(start, size, starts[-1])
     ends = [t for t in pushed if t is not None]
+    values.settle(ends, tangents)
     try:
         if ends:
             flow.run(_on_the_way(ends, tangents))

@@ -5,33 +5,50 @@ makes of a random vector.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-Apply = Callable[[np.ndarray], np.ndarray]
 _SMALL = 256  # up to so many inputs each is tried alone
+ALONE = 4096  # the same where nothing else tells them apart
 _CLOSE = 1e-9
 
 
-def additive(apply: Apply, size: int, rng: np.random.Generator) -> bool:
+@dataclass(frozen=True)
+class Map:
+    """A linear map of flat vectors.
+
+    Attributes:
+      apply: from a vector to the result.
+      size: the length of vectors.
+      out: the length of results.
+    """
+
+    apply: Callable[[np.ndarray], np.ndarray]
+    size: int
+    out: int
+
+
+def additive(linear: Map, rng: np.random.Generator, close: float = _CLOSE) -> bool:
     """Whether apply(a) + apply(b) is apply(a + b), and finite.
 
     A derivative is linear, and some gradient functions make it of ops that are not (logarithms of the parts).
     """
-    a, b = rng.standard_normal((2, size))
+    a, b = rng.standard_normal((2, linear.size))
     with np.errstate(invalid="ignore", over="ignore"):
-        one, two, both = apply(a), apply(b), apply(a + b)
-        return bool(np.all(np.abs(one + two - both) <= _CLOSE * (np.abs(one) + np.abs(two) + 1e-3)))
+        one, two, both = linear.apply(a), linear.apply(b), linear.apply(a + b)
+        return bool(np.all(np.abs(one + two - both) <= close * (np.abs(one) + np.abs(two) + 1e-3)))
 
 
-def picked(apply: Apply, size: int, rng: np.random.Generator) -> np.ndarray | None:
+def picked(linear: Map, rng: np.random.Generator) -> np.ndarray | None:
     """For each result the one element of the input that it is a multiple of, -1 for none; None if some are sums.
 
     apply(1..n) / apply(1) is the number of that element, and apply(random) must agree.
     """
+    apply, size = linear.apply, linear.size
     if size == 0:
-        return np.full(len(apply(np.ones(0))), -1)
+        return np.full(linear.out, -1)
     numbers = rng.uniform(1, 2, size)
     found = apply(np.ones(size)), apply(np.arange(1.0, size + 1)), apply(numbers)
     index, alone = _alone(*found, numbers)
@@ -49,20 +66,23 @@ def _alone(scale, sums, check, numbers) -> tuple[np.ndarray, np.ndarray]:
     return index, alone & (np.abs(check - numbers[index] * scale) <= _CLOSE * np.abs(scale))
 
 
-def told_apart(apply: Apply, size: int, out: int, rng: np.random.Generator) -> sp.csr_array | None:
-    """The pattern of `apply`, boolean [out, size], if its rows are short; None if they cannot be told apart."""
-    return _one_by_one(apply, size, out) if size <= _SMALL else _in_buckets(apply, size, out, rng)
+def told_apart(linear: Map, rng: np.random.Generator) -> sp.csr_array | None:
+    """The pattern of a map, boolean [out, size]; None if it is large, and its rows too long to be told apart."""
+    found = None if linear.size <= _SMALL else _in_buckets(linear, rng)
+    return one_by_one(linear) if found is None and linear.size <= ALONE else found
 
 
-def _one_by_one(apply: Apply, size: int, out: int) -> sp.csr_array:
-    columns = [np.flatnonzero(apply(np.eye(1, size, k)[0])) for k in range(size)]
+def one_by_one(linear: Map) -> sp.csr_array:
+    """The pattern of a map, from its results for the unit vectors."""
+    columns = [np.flatnonzero(linear.apply(np.eye(1, linear.size, k)[0])) for k in range(linear.size)]
     rows = np.concatenate(columns) if columns else np.zeros(0, int)
-    places = rows, np.repeat(np.arange(size), [len(c) for c in columns])
-    return sp.csr_array((np.ones(len(rows), bool), places), (out, size))
+    places = rows, np.repeat(np.arange(linear.size), [len(c) for c in columns])
+    return sp.csr_array((np.ones(len(rows), bool), places), (linear.out, linear.size))
 
 
-def _in_buckets(apply: Apply, size: int, out: int, rng, largest: int = 32, rounds: int = 40) -> sp.csr_array | None:
+def _in_buckets(linear: Map, rng, largest: int = 32, rounds: int = 40) -> sp.csr_array | None:
     """Elements are put in random buckets until each was alone in one."""
+    apply, size, out = linear.apply, linear.size, linear.out
     numbers = rng.uniform(1, 2, size)
     target = apply(numbers)
     found = sp.csr_array((out, size), dtype=target.dtype)
@@ -80,7 +100,7 @@ def _in_buckets(apply: Apply, size: int, out: int, rng, largest: int = 32, round
     return None
 
 
-def _one_round(apply: Apply, place: np.ndarray, buckets: int, numbers: np.ndarray, out: int) -> sp.csr_array:
+def _one_round(apply, place: np.ndarray, buckets: int, numbers: np.ndarray, out: int) -> sp.csr_array:
     parts = []
     for b in range(buckets):
         inside = place == b

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from ._contractions import contraction, numbers
+from ._contractions import Rule, contraction, kron, numbers
 from ._probe import shape_of
+
+WINDOWS: dict[str, Rule] = {}
 
 
 def _axis(size: int, out: int, how) -> np.ndarray:
@@ -33,7 +35,7 @@ def _touched(size, out, axes, taps=None) -> sp.csr_array:
     return sp.csr_array((np.ones(len(rows), bool), (rows, columns)), (len(place), math.prod(size)))
 
 
-def _axes(op, kernel):
+def _axes(op, kernel, strides):
     """How windows lie along each axis of an image with channels last; None with channels first."""
     if not op.get_attr("data_format").endswith(b"C"):
         return None
@@ -42,9 +44,7 @@ def _axes(op, kernel):
     rates = op.get_attr("dilations")[1:-1] if "dilations" in attributes else [1] * rank
     explicit = list(op.get_attr("explicit_paddings")) if "explicit_paddings" in attributes else []
     before = explicit[2:-2:2] if explicit else [0] * rank
-    return [
-        (k, s, r, op.get_attr("padding"), b) for k, s, r, b in zip(kernel, op.get_attr("strides")[1:-1], rates, before)
-    ]
+    return [(k, s, r, op.get_attr("padding"), b) for k, s, r, b in zip(kernel, strides, rates, before)]
 
 
 def _to_groups(shape, groups):
@@ -56,15 +56,15 @@ def _to_groups(shape, groups):
 def _convolved(op, shapes, taps=None):
     """The boolean matrix of a convolution between groups of channels, and their number."""
     image, kernel, out = shapes
-    axes = _axes(op, kernel[:-2])
+    axes = _axes(op, kernel[:-2], op.get_attr("strides")[1:-1])
     if axes is None or 0 in image or 0 in out or 0 in kernel:
         return None
     local = _touched(image[1:-1], out[1:-1], axes, taps)
     groups = image[-1] // kernel[-2]
-    return sp.kron(sp.kron(sp.eye_array(image[0]), local), sp.eye_array(groups)).tocsr(), groups
+    return kron(sp.eye_array(image[0]), local, sp.eye_array(groups)), groups
 
 
-@contraction("Conv2D", "Conv3D")
+@contraction("Conv2D", "Conv3D", table=WINDOWS)
 def _convolution(op, i, reach, constant):
     image, kernel, out = shape_of(op.inputs[0]), shape_of(op.inputs[1]), shape_of(op.outputs[0])
     if i == 1:
@@ -82,7 +82,7 @@ def _convolution(op, i, reach, constant):
     return reach.grouped(*_to_groups(image, groups)).through(local).take(_to_groups(out, groups)[0])
 
 
-@contraction("Conv2DBackpropInput", "Conv3DBackpropInputV2")
+@contraction("Conv2DBackpropInput", "Conv3DBackpropInputV2", table=WINDOWS)
 def _convolution_input(op, i, reach, constant):
     if i != 2:
         return None
@@ -94,15 +94,38 @@ def _convolution_input(op, i, reach, constant):
     return reach.grouped(*_to_groups(dy, groups)).through(local.T.tocsr()).take(_to_groups(out, groups)[0])
 
 
-@contraction("MaxPoolGrad", "MaxPoolGradGrad")
-def _max_pool(op, i, reach, constant):
+@contraction("AvgPool", "AvgPool3D", table=WINDOWS)
+def _average(op, i, reach, constant):
+    local = _pooled(op, shape_of(op.inputs[0]), shape_of(op.outputs[0]), constant)
+    return None if local is None else reach.through(local)
+
+
+@contraction("AvgPool3DGrad", "AvgPoolGrad", table=WINDOWS)
+def _average_back(op, i, reach, constant):
+    local = _pooled(op, shape_of(op.outputs[0]), shape_of(op.inputs[1]), constant)
+    return None if local is None else reach.through(local.T.tocsr())
+
+
+@contraction(
+    "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradGradV2", "MaxPoolGradV2",
+    table=WINDOWS,
+)  # fmt: skip
+def _largest(op, i, reach, constant):
     """Which place of a window is the largest may change: any one of them counts."""
-    if i != 2:
+    local = _pooled(op, shape_of(op.inputs[0]), shape_of(op.inputs[1]), constant) if i == 2 else None
+    if local is None:
         return None
-    image, out = shape_of(op.inputs[0]), shape_of(op.inputs[1])
-    axes = _axes(op, op.get_attr("ksize")[1:-1])
+    return reach.through(local if "GradGrad" in op.type else local.T.tocsr())
+
+
+def _pooled(op, image, out, constant):
+    """The boolean matrix [size of out, size of image] of a pooling; None if it pools channels or they come first."""
+    given = "ksize" in op.node_def.attr  # an input in the second version of an op
+    window, strides = (op.get_attr("ksize"), op.get_attr("strides")) if given else (constant(3), constant(4))
+    if window is None or strides is None or window[0] != 1 or window[-1] != 1 or 0 in image or 0 in out:
+        return None
+    axes = _axes(op, [int(k) for k in window[1:-1]], [int(s) for s in strides[1:-1]])
     if axes is None:
         return None
     local = _touched(image[1:-1], out[1:-1], axes)
-    local = sp.kron(sp.kron(sp.eye_array(image[0]), local), sp.eye_array(image[-1])).tocsr()
-    return reach.through(local.T.tocsr() if op.type == "MaxPoolGrad" else local)
+    return kron(sp.eye_array(image[0]), local, sp.eye_array(image[-1]))

@@ -193,3 +193,16 @@ def test_shapes_are_plain_numbers(training):
     for _, node in build(training).nodes(data=True):
         for _, shape in node["outputs"]:
             assert shape is None or {type(size) for size in shape} <= {int, type(None)}
+
+
+def test_what_writes_a_part_of_a_variable_is_an_update_and_what_scatters_into_a_tensor_is_none():
+    with tf.Graph().as_default() as graph:
+        variable = tf.get_variable("v", [4], use_resource=True)
+        variable[1:2].assign([3.0])
+        tf.tensor_scatter_nd_update(tf.placeholder(tf.float32, [4]), [[0]], [1.0])
+        tf.scatter_nd([[0]], [1.0], [4])
+    kinds = dict(build(graph).nodes(data="type"))
+    roles = dict(build(graph).nodes(data="role"))
+    of_type = {kind: roles[name] for name, kind in kinds.items()}
+    assert of_type["ResourceStridedSliceAssign"] == "update"
+    assert {of_type["TensorScatterUpdate"], of_type["ScatterNd"]} == {"forward"}

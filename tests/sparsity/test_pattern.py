@@ -61,6 +61,21 @@ EXACT = {
         tf.reshape(x, [1, 5, 3, 2, 1]) ** 2, tf.ones([2, 2, 1, 1, 1], x.dtype), [1, 2, 1, 1, 1], "SAME"
     ),
     "batched matmul": lambda x: tf.matmul(tf.reshape(x, [5, 3, 2]), tf.reshape(x, [5, 2, 3])),
+    "conv 3-D, transposed": lambda x: tf.nn.conv3d_transpose(
+        tf.reshape(x, [1, 5, 3, 2, 1]) ** 2,
+        tf.ones([2, 2, 1, 1, 1], x.dtype),
+        [1, 10, 3, 4, 1],
+        [1, 2, 1, 2, 1],
+        "SAME",
+    ),
+    "depthwise": lambda x: tf.nn.depthwise_conv2d(
+        tf.reshape(x, [1, 5, 3, 2]) ** 2, tf.ones([2, 2, 2, 2], x.dtype), [1, 2, 2, 1], "SAME"
+    ),
+    "average pooling, 3-D": lambda x: tf.cast(
+        tf.nn.avg_pool3d(tf.reshape(tf.cast(x, tf.float32), [1, 5, 3, 2, 1]), [2, 2, 1], 1, "SAME"), x.dtype
+    ),
+    "average pooling of channels": lambda x: tf.nn.avg_pool2d(tf.reshape(x, [1, 5, 3, 2]), [2, 1], [2, 1], "VALID"),
+    "resized": lambda x: tf.cast(tf.image.resize(tf.reshape(x, [1, 5, 3, 2]), [7, 4]), x.dtype),
     "average pooling": lambda x: tf.nn.avg_pool2d(x[None, :, :, None] ** 2, 2, 2, "SAME"),
     "cumulative sums": lambda x: tf.cumsum(x**2, 1, exclusive=True, reverse=True),
     "a loop of known length": lambda x: _loop(x, 2),
@@ -86,6 +101,25 @@ def test_dilated_convolution(graph, run):
     x = tf.zeros([1, 5, 6, 1], tf.float64)
     units = run(convolved(np.eye(30).reshape(30, 5, 6, 1))).reshape(30, 30)
     np.testing.assert_array_equal(pattern(convolved(x), x).matrix.toarray(), units.T != 0)
+
+
+def test_any_place_of_a_window_can_be_the_largest(rng, graph, run):
+    x = _x(rng, 1, 4, 6, 2)
+    found = pattern(tf.nn.max_pool2d(x, 2, 2, "VALID"), x)
+    places = np.arange(48).reshape(2, 2, 3, 2, 2).transpose(0, 2, 4, 1, 3).reshape(-1, 4)  # by window: 4 of the image
+    wanted = np.zeros((12, 48), bool)
+    wanted[np.arange(12)[:, None], places] = True
+    assert not found.coarse
+    np.testing.assert_array_equal(found.matrix.toarray(), wanted)
+
+
+def test_an_op_without_a_kernel_in_double_precision_is_run_in_its_own(graph, run):
+    a, b = tf.constant(np.eye(3, 4, dtype=np.float32)), tf.constant(np.float32([[0, 1], [2, 0], [0, 0], [0, 3]]))
+    y = tf.raw_ops.SparseMatMul(a=a, b=b, a_is_sparse=True)
+    found = pattern(y, a)
+    assert not found.coarse
+    wanted = np.kron(np.eye(3), run(b).T) != 0
+    np.testing.assert_array_equal(found.matrix.toarray(), wanted)
 
 
 def test_both_branches_of_a_cond_count(rng, graph, run):
