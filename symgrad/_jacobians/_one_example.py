@@ -50,6 +50,11 @@ class Examples:
             _refuse_state(op)
         _refuse_coupling(y, [op for op in touched if op in by_value], self._copied, self.size)
 
+    @property
+    def in_v1_control_flow(self) -> bool:
+        """True if ops in V1 loops or branches would have to be copied, which the vectoriser does not enter."""
+        return any(op._get_control_flow_context() is not None for op in self._copied)
+
     def depends(self, tensor: tf.Tensor) -> bool:
         """True for a tensor that is computed from the rows."""
         return tensor.op in self._by_value or any(tensor is row for row in self._rows)

@@ -64,8 +64,10 @@ def example_jacobian(y: Any, xs: Any, *, rows: Any, disconnected: str = "raise",
         between = rules.between(call.ys, call.tensors)
         _disconnected.for_paths(between, call.ys, call.xs, disconnected)
         check_holomorphic(between, call.ys, call.xs)
-        if crosses_v1_loops(between) or crosses_v1_branches(between):
-            _log.info("the Jacobian of %s goes by rows of the whole batch: it crosses V1 control flow", out.name)
+        if examples.in_v1_control_flow or crosses_v1_loops(between) or crosses_v1_branches(between):
+            _log.info(
+                "the Jacobian of %s goes through the whole batch for each row: it crosses V1 control flow", out.name
+            )
             (found,) = grid(call.ys, call.xs, call.stop, mode="auto", block_size=None)
         else:
             found = _by_examples(out, call.xs, examples)

@@ -11,6 +11,7 @@ from ._ftrl import Ftrl
 from ._gates import accumulate, apply_if_finite, loss_scale, skip_nonfinite
 from ._large_batch import LAMB, Lion
 from ._least_squares import ScipyLeastSquares
+from ._levenberg_marquardt import LevenbergMarquardt
 from ._momentum import SGD, Momentum
 from ._optimizer import Optimizer
 from ._scipy import ScipyOptimizer
@@ -39,6 +40,7 @@ __all__ = [
     "Gated",
     "Kernel",
     "Kernels",
+    "LevenbergMarquardt",
     "Lion",
     "Momentum",
     "Nadam",

@@ -83,7 +83,9 @@ def test_loops_and_branches(session, rng, v2):
     with control_flow(v2=v2):
         y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.tanh(a @ w)), [0, x])[1]
         y = tf.cond(tf.reduce_sum(w) > -99.0, lambda: y * tf.reduce_sum(w), lambda: y)
+        walked = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.sin(a) + 0.5), [0, x])[1]
     compare(session, y, w, x)
+    compare(session, walked @ w, w, x)
 
 
 def test_what_does_not_vectorise(session, rng):
