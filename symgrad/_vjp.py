@@ -232,8 +232,8 @@ def refuse_partial_rules(
 
 
 def _is_partial(op: tf.Operation, active: Sequence[int]) -> bool:
-    """True if `op` is differentiated by a rule that does not speak for one of its `active` inputs."""
-    if _rule(op) is None or rules.composite.rule_of(op):
+    """True if `gradients` takes a rule for `op` that does not speak for one of its `active` inputs."""
+    if _rule(op, corrections=False) in (None, _by_composite):
         return False
     answered = (rules.transpose.answers(op.type, i) or rules.transpose.is_flat(op.type, i) for i in active)
     return not all(answered)
@@ -263,10 +263,12 @@ def require_inside(op: tf.Operation, active: set[int] | None) -> None:
             require_inside(inner, set(between.active_inputs(inner)))
 
 
-def _by_private_copy(own: Callable[..., Any] | None, op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
+def _by_private_copy(
+    own: Callable[..., Any] | None, corrections: bool, op: tf.Operation, *cotangents: tf.Tensor | None
+) -> list[Any]:
     """The gradient of a copy of `op`, made where the gradient is: in a backward loop it runs once more there.
 
-    `own` is the gradient function that the op had.
+    `own` is the gradient function that the op had; `corrections`: as for `reverse`.
     """
     inputs = [alias(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
     instead, op._gradient_function = op._gradient_function, own
@@ -281,7 +283,7 @@ def _by_private_copy(own: Callable[..., Any] | None, op: tf.Operation, *cotangen
     require_rules(between)
     for inner in between.ops:
         require_inside(inner, set(between.active_inputs(inner)))
-    with _attached(ops):
+    with _attached(ops, corrections=corrections):
         gradients = dict(zip(moving, tf.gradients(ys, xs, vectors, name="copy")))
     return [gradients.get(i) for i in range(len(inputs))]
 
@@ -297,7 +299,7 @@ def _attached(
     """Let each op with a rule of ours be differentiated by it, also in the bodies of private V2 loops and branches."""
     attached = {op: op._gradient_function for op in recomputed}
     for op, own in attached.items():
-        op._gradient_function = functools.partial(_by_private_copy, own)
+        op._gradient_function = functools.partial(_by_private_copy, own, corrections)
     todo = list(ops)
     while todo:
         op = todo.pop()

@@ -37,25 +37,25 @@ def _resource_gather_nd(op, dv, _):
     return tf.gather_nd(dv, op.inputs[1])
 
 
-@composite("PadV2")
+@composite("PadV2", corrects=True)
 def _pad(op, x, paddings, value):
     """TensorFlow's gradient leaves the padding value out."""
     return tf.pad(x - value, paddings) + value
 
 
 # TensorFlow's gradients of these three align the diagonals as version 3 does, not as version 2 (2.15 to 2.21).
-@transpose("MatrixDiagPartV2", answers=(0,))
+@transpose("MatrixDiagPartV2", answers=(0,), corrects=True)
 def _matrix_diag_part(op, dy):
     x, k, _ = op.inputs
     return [tf.raw_ops.MatrixSetDiagV2(input=tf.zeros_like(x), diagonal=dy, k=k), None, None]
 
 
-@transpose("MatrixDiagV2", answers=(0,))
+@transpose("MatrixDiagV2", answers=(0,), corrects=True)
 def _matrix_diag(op, dy):
     return [_diagonals(dy, op.inputs[1]), None, None, None, None]
 
 
-@transpose("MatrixSetDiagV2")
+@transpose("MatrixSetDiagV2", corrects=True)
 def _matrix_set_diag(op, dy):
     _, diagonal, k = op.inputs
     rest = tf.raw_ops.MatrixSetDiagV2(input=dy, diagonal=tf.zeros_like(diagonal), k=k)

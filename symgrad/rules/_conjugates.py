@@ -5,6 +5,7 @@ The convention is TensorFlow's own: g is right if Re <g, dx> = Re <dy, df> for e
 
 import tensorflow.compat.v1 as tf
 
+from .. import _tf
 from ._composites import composite
 from ._registry import transpose
 from ._rows import by_input
@@ -35,6 +36,38 @@ def _log_determinant(op, d_sign, d_log):
     turned = tf.math.imag(d_sign * tf.math.conj(op.outputs[0]))
     weight = tf.complex(tf.math.real(d_log), turned)
     return _matrices(weight) * tf.linalg.inv(op.inputs[0], adjoint=True)
+
+
+@transpose("Svd", when=is_complex, corrects=True)
+def _svd(op, d_values, d_left, d_right):
+    """The singular values are real, so the imaginary part of d_values has no say; of the rest TensorFlow is right."""
+    return [_tf.gradient_registry.lookup(op.type)(op, _real(d_values), d_left, d_right)]
+
+
+def _may_be_overdetermined(op):
+    rows, columns = op.inputs[0].shape[-2:].as_list() if op.inputs[0].shape.rank else (None, None)
+    return is_complex(op) and op.get_attr("fast") and (rows is None or columns is None or rows >= columns)
+
+
+@composite("MatrixSolveLs", when=_may_be_overdetermined, corrects=True)
+def _least_squares(op, a, b, regularizer):
+    """(A^H A + l I)^-1 A^H B, for which TensorFlow transposes where the adjoint is to be taken.
+
+    Of fewer rows than columns it is A^H (A A^H + l I)^-1 B.
+    """
+
+    def shifted(gram):
+        return gram + tf.cast(regularizer, a.dtype) * tf.linalg.eye(tf.shape(gram)[-1], dtype=a.dtype)
+
+    def overdetermined():
+        return tf.linalg.solve(shifted(tf.matmul(a, a, adjoint_a=True)), tf.matmul(a, b, adjoint_a=True))
+
+    def underdetermined():
+        return tf.matmul(a, tf.linalg.solve(shifted(tf.matmul(a, a, adjoint_b=True)), b), adjoint_a=True)
+
+    if a.shape.rank and a.shape[-2:].is_fully_defined():
+        return overdetermined()
+    return tf.cond(tf.shape(a)[-2] >= tf.shape(a)[-1], overdetermined, underdetermined)
 
 
 @transpose("MatrixSquareRoot", when=is_complex, corrects=True)

@@ -103,12 +103,12 @@ def _samples(low, high, t_low, t_high, size, count):
     return tf.cast(before, tf.int32), tf.cast(after, tf.int32), place - before, move, inside
 
 
-@composite("ImageProjectiveTransformV2")
+@composite("ImageProjectiveTransformV2", corrects=True)
 def _project_v2(op, images, transforms, shape):
     return _project(op, images, transforms, shape, tf.zeros([]))
 
 
-@composite("ImageProjectiveTransformV3")
+@composite("ImageProjectiveTransformV3", corrects=True)
 def _project_v3(op, images, transforms, shape, fill):
     return _project(op, images, transforms, shape, fill)
 

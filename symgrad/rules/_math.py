@@ -23,6 +23,13 @@ symmetric(
 )  # fmt: skip
 symmetric("Softmax")  # diag(s) - s s^T
 
+
+@transpose("Sqrt", corrects=True)
+def _sqrt(op, dy):
+    """Where dy is 0, also the infinite slope at 0 gives 0: of what a sum leaves out, nothing is heard."""
+    return tf.math.multiply_no_nan(0.5 / tf.math.conj(op.outputs[0]), dy)
+
+
 linear("AccumulateNV2", "AddN", "Cast", "Complex", "Conj", "Cumsum", "Imag", "Mean", "Neg", "Real", "Sum")
 linear("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "RFFT", "RFFT2D", "RFFT3D")
 linear("SegmentMean", "SegmentSum", "UnsortedSegmentSum")
@@ -93,7 +100,7 @@ _ODD = tuple(range(1, 2 * len(_BERNOULLI), 2))
 _WEIGHTS = tuple(bernoulli / math.factorial(n + 1) for bernoulli, n in zip(_BERNOULLI, _ODD))  # B_2k / (2k)!
 
 
-@composite("Zeta")
+@composite("Zeta", corrects=True)
 def _zeta(op, s, q):
     """Hurwitz's zeta function by the Euler-Maclaurin formula, which has a derivative in s as well.
 
@@ -113,13 +120,13 @@ def _zeta(op, s, q):
 
 
 # The raw ops crop what is longer than fft_length; TensorFlow's gradients take it that nothing was cropped.
-@composite("RFFT", "RFFT2D")
+@composite("RFFT", "RFFT2D", corrects=True)
 def _rfft(op, x, length):
     x = _cropped(x, tf.unstack(length, 1 if op.type == "RFFT" else 2))
     return getattr(tf.raw_ops, op.type)(input=x, fft_length=length, Tcomplex=op.get_attr("Tcomplex"))
 
 
-@composite("IRFFT", "IRFFT2D")
+@composite("IRFFT", "IRFFT2D", corrects=True)
 def _irfft(op, x, length):
     *outer, last = tf.unstack(length, 1 if op.type == "IRFFT" else 2)
     x = _cropped(x, [*outer, last // 2 + 1])

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
-from ._registry import Rule, pushforward
+from ._registry import Rule, pushforward, transpose
 
 Moves = int | tuple[int, ...] | Callable[[tf.Operation], Sequence[int]] | None
 
@@ -151,10 +151,10 @@ def symmetric(*op_types: str, elementwise: bool = False) -> None:
 
 
 def _by_own_gradient(op, tangent, *_):
-    dtype = op.outputs[0].dtype.base_dtype
-    if not dtype.is_complex:
-        return _first(_tf.get_gradient_function(op)(op, tangent))
-    return tf.math.conj(_first(_tf.get_gradient_function(op)(op, tf.math.conj(tangent))))
+    function = transpose.rule_of(op) or _tf.get_gradient_function(op)
+    if not op.outputs[0].dtype.base_dtype.is_complex:
+        return _first(function(op, tangent))
+    return tf.math.conj(_first(function(op, tf.math.conj(tangent))))
 
 
 def _first(found):

@@ -3,12 +3,17 @@
 import pathlib
 import re
 
+from sweep import complex_numbers
 from sweep.run import sweep
 from sweep.table import ROADS
 from sweep.tables import ROWS
 from symgrad import _tf
 
 VERSION = (2, 21)  # the TensorFlow whose page is kept
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "coverage.md"
+REAL = ("compared with", "Lop", "Rop, double VJP", "Rop, forward")
+COMPLEX = "complex"
+COLUMNS = ("op type", *REAL, COMPLEX)
 
 # Op types of the table that the TensorFlow of a CPU does not run.
 CANNOT_RUN = {
@@ -57,19 +62,10 @@ def reason(op):
     return next((why for names, why in _LEFT_OUT.items() if re.match(names, op)), None)
 
 
-def page(verdicts):
-    """The text of the page, from the verdicts of each row."""
-    rows = sorted(verdicts, key=lambda row: row.label.lower())
-    lines = [_HEAD.format(version=".".join(map(str, VERSION)), rows=len(rows), types=len({r.op for r in rows}))]
-    lines += ["| op type | compared with | Lop | Rop, double VJP | Rop, forward |", "|---|---|---|---|---|"]
-    for row in rows:
-        cells = [_cell(row, road, verdicts[row][road]) for road in ROADS]
-        with_what = {"differences": "float32 differences" if row.coarse else "float64 differences"}
-        lines.append(f"| {row.label} | {with_what.get(row.check, row.check)} | {' | '.join(cells)} |")
-    lines += ["", "## Without a row", "", "| op type | reason |", "|---|---|"]
-    swept = {row.op for row in ROWS}
-    lines += [f"| {op} | {reason(op)} |" for op in registered() if op not in swept]
-    return "\n".join(lines) + "\n"
+def real_cells(row, verdicts):
+    """What the page says of a row of which these are the verdicts of the sweep."""
+    with_what = {"differences": "float32 differences" if row.coarse else "float64 differences"}
+    return [with_what.get(row.check, row.check), *(_cell(row, road, verdicts[road]) for road in ROADS)]
 
 
 def _cell(row, road, verdict):
@@ -78,6 +74,36 @@ def _cell(row, road, verdict):
     if verdict.status == "cannot run":
         return CANNOT_RUN.get(row.op, verdict.status)
     return verdict.status
+
+
+def complex_cell(row, found):
+    """What the page says of a row at complex numbers: `found` is a status, or the verdict of each road."""
+    if isinstance(found, str):
+        return found
+    errors = {road for road, verdict in found.items() if verdict.status == "error"}
+    reasons = {reason for road, reason in {**row.errors, **row.complex_errors}.items() if road in errors}
+    right = {verdict.status for road, verdict in found.items() if road not in errors}
+    return ", but: ".join([*sorted(right), *sorted(reasons)])
+
+
+def page(cells):
+    """The text of the page, from the cells of each row."""
+    rows = sorted(cells, key=lambda row: row.label.lower())
+    lines = [_HEAD.format(version=".".join(map(str, VERSION)), rows=len(rows), types=len({r.op for r in rows}))]
+    lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    lines += [f"| {' | '.join([row.label, *cells[row]])} |" for row in rows]
+    lines += ["", "## Without a row", "", "| op type | reason |", "|---|---|"]
+    swept = {row.op for row in ROWS}
+    lines += [f"| {op} | {reason(op)} |" for op in registered() if op not in swept]
+    return "\n".join(lines) + "\n"
+
+
+def written(*columns):
+    """What the page in docs/ says in these columns, by the label of the row."""
+    lines = PAGE.read_text().split("## Without a row")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")]
+    places = [COLUMNS.index(column) for column in columns]
+    return {row[0]: [row[place] for place in places] for row in rows[1:]}
 
 
 def _plain(text):
@@ -96,18 +122,23 @@ in `tests/sweep`; the tests hold the two together.
 "right" is within 1e-6 of central differences in float64, within 1e-2 in float32 where the op has no other kernel or
 computes in it. "adjoint" cases (straight-through estimators, samplers) have a derivative by declaration: there Rop is
 the adjoint of Lop to rounding. "zero" is a function that is constant by pieces, of which DisconnectedError says so.
+
+The column "complex" is of complex inputs: `Lop`, both roads of `Rop` and `hvp` of a real loss along real and along
+imaginary directions, against central differences in float64, and `Rop` as the adjoint of `Lop`. "real only": the op
+takes no complex numbers; "no kernel": it says that it does, and a CPU has no kernel for them.
 """
 
 
 def main():
-    """Run the sweep and write the page."""
-    verdicts = {row: sweep(row) for row in ROWS}
-    target = pathlib.Path(__file__).parents[2] / "docs" / "coverage.md"
-    target.write_text(page(verdicts))
-    for row, found in verdicts.items():
-        for road, verdict in found.items():
+    """Run the sweeps and write the page."""
+    cells = {}
+    for row in ROWS:
+        found, at_complex = sweep(row), complex_numbers.sweep(row)
+        cells[row] = [*real_cells(row, found), complex_cell(row, at_complex)]
+        for road, verdict in [*found.items(), *(at_complex.items() if isinstance(at_complex, dict) else ())]:
             if verdict.failed:
                 print(f"{row.label}, {road}: {verdict.status} {verdict.detail}")
+    PAGE.write_text(page(cells))
 
 
 if __name__ == "__main__":

@@ -47,8 +47,33 @@ def sweep(row):
             probe = Probe(ys, xs, session, None)
             case = _Case(row, probe, rng)
         except Exception as error:
-            return dict.fromkeys(ROADS, Verdict("cannot run", _first_line(error)))
+            return dict.fromkeys(ROADS, Verdict("cannot run", first_line(error)))
         return {road: case.verdict(road) for road in ROADS}
+
+
+def step(row):
+    """The step of a central difference, in which rounding and the cubic term are alike."""
+    return float(np.cbrt(np.finfo(np.float32 if row.coarse else np.float64).eps))
+
+
+def differences(probe, fetches, direction, eps):
+    """Central differences of `fetches` along a direction of the xs, from where they are."""
+    points = probe.points()
+    ahead, behind = (
+        probe.run(
+            fetches,
+            [(x, (p + sign * eps * v).astype(p.dtype)) for x, p, v in zip(probe.xs, points, direction)],
+        )
+        for sign in (1, -1)
+    )
+    return [(np.asarray(a) - b) / (2 * eps) for a, b in zip(ahead, behind)]
+
+
+def compared(pairs, tolerance):
+    """The Verdict on pairs of what came and what was wanted: relative to the largest, and at least to 1."""
+    scale = max([1.0, *(float(np.max(np.abs(w), initial=0)) for _, w in pairs)])
+    off = max((float(np.max(np.abs(np.asarray(g) - w), initial=0)) for g, w in pairs), default=0.0)
+    return judged(off / scale, tolerance)
 
 
 class _Case:
@@ -58,19 +83,8 @@ class _Case:
         points = probe.points()
         self.v = [random_like(p.shape, x.dtype, rng) for p, x in zip(points, probe.xs)]
         self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys)]
-        self.want = self._differences(points)
+        self.want = differences(probe, probe.ys, self.v, step(row))
         self.pulled = None
-
-    def _differences(self, points):
-        eps = float(np.cbrt(np.finfo(np.float32 if self.row.coarse else np.float64).eps))
-        ahead, behind = (
-            self.probe.run(
-                self.probe.ys,
-                [(x, (p + sign * eps * v).astype(p.dtype)) for x, p, v in zip(self.probe.xs, points, self.v)],
-            )
-            for sign in (1, -1)
-        )
-        return [(np.asarray(a) - b) / (2 * eps) for a, b in zip(ahead, behind)]
 
     def verdict(self, road):
         try:
@@ -78,14 +92,14 @@ class _Case:
         except errors.SymgradError as error:
             if self.row.check == "zero" and isinstance(error, errors.DisconnectedError):
                 small = all(np.max(np.abs(w), initial=0) == 0 for w in self.want)
-                return Verdict("zero" if small else "wrong", _first_line(error))
-            return Verdict("error", f"{type(error).__name__}: {_first_line(error)}")
+                return Verdict("zero" if small else "wrong", first_line(error))
+            return Verdict("error", f"{type(error).__name__}: {first_line(error)}")
         except Exception as error:
-            return Verdict("untyped", f"{type(error).__name__}: {_first_line(error)}")
+            return Verdict("untyped", f"{type(error).__name__}: {first_line(error)}")
         try:
             return self._compare(road, built)
         except tf.errors.OpError as error:
-            return Verdict("untyped", f"at run time: {type(error).__name__}: {_first_line(error)}")
+            return Verdict("untyped", f"at run time: {type(error).__name__}: {first_line(error)}")
 
     def _build(self, road):
         if road == "Lop":
@@ -102,9 +116,7 @@ class _Case:
             pairs = [(np.float64(inner(got, self.v)), np.float64(inner(self.u, self.want)))]
         else:
             pairs = list(zip(got, self.want))
-        scale = max([1.0, *(float(np.max(np.abs(w), initial=0)) for _, w in pairs)])
-        off = max(float(np.max(np.abs(np.asarray(g) - w), initial=0)) for g, w in pairs) / scale
-        return _judge(off, COARSE if self.row.coarse else FINE)
+        return compared(pairs, COARSE if self.row.coarse else FINE)
 
     def _adjoint(self, road, built):
         if road == "Lop":
@@ -113,14 +125,14 @@ class _Case:
             return Verdict("right") if all(np.all(np.isfinite(g)) for g in got) else Verdict("wrong", "not finite")
         pushed, pulled = self.probe.run([built, self.pulled])
         left, right = inner(self.u, pushed), inner(pulled, self.v)
-        return _judge(abs(left - right) / max(1.0, abs(right)), ADJOINT_COARSE if self.row.coarse else ADJOINT_FINE)
+        return judged(abs(left - right) / max(1.0, abs(right)), ADJOINT_COARSE if self.row.coarse else ADJOINT_FINE)
 
 
-def _judge(off, tolerance):
+def judged(off, tolerance):
     return Verdict("right") if off <= tolerance else Verdict("wrong", f"off by {off:.1e}")
 
 
-def _first_line(error):
+def first_line(error):
     """The first line that says something; TensorFlow puts a traceback above the messages of a run."""
     lines = [line.strip() for line in str(getattr(error, "message", error)).split("\n") if line.strip()]
     said = [

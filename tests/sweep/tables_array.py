@@ -89,19 +89,19 @@ raw("ApproxTopK", input=D(2, 4), k=2, dtype=tf.float32)
 @built("ReadVariableOp")
 def _(rng):
     v = tf.get_variable("v", initializer=rng.standard_normal((2, 3)), use_resource=True)
-    return tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=tf.float64), v
+    return tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=v.dtype), v
 
 
 @built("ResourceGather")
 def _(rng):
     v = tf.get_variable("v", initializer=rng.standard_normal((4, 2)), use_resource=True)
-    return tf.raw_ops.ResourceGather(resource=v.handle, indices=[1, 3, 1], dtype=tf.float64), v
+    return tf.raw_ops.ResourceGather(resource=v.handle, indices=[1, 3, 1], dtype=v.dtype), v
 
 
 @built("ResourceGatherNd")
 def _(rng):
     v = tf.get_variable("v", initializer=rng.standard_normal((4, 2)), use_resource=True)
-    return tf.raw_ops.ResourceGatherNd(resource=v.handle, indices=[[1, 0], [3, 1]], dtype=tf.float64), v
+    return tf.raw_ops.ResourceGatherNd(resource=v.handle, indices=[[1, 0], [3, 1]], dtype=v.dtype), v
 
 
 @built("RefIdentity")
@@ -115,4 +115,4 @@ def _(rng):
 def _(rng):
     x = tf.constant(rng.standard_normal(3))
     optional = tf.raw_ops.OptionalFromValue(components=[tf.sin(x)])
-    return tf.raw_ops.OptionalGetValue(optional=optional, output_types=[tf.float64], output_shapes=[[3]]), x
+    return tf.raw_ops.OptionalGetValue(optional=optional, output_types=[x.dtype], output_shapes=[[3]]), x

@@ -13,6 +13,7 @@ raw("BatchMatMulV2", "broadcast, complex", x=Z(2, 2, 3), y=Z(3, 2))
 raw("BatchMatMulV3", x=N(2, 2, 3), y=N(2, 3, 2), Tout=tf.float64)
 raw("Einsum", inputs=[N(2, 3, 4), N(4, 3)], equation="bij,jk->bik")
 raw("Einsum", "complex", inputs=[Z(2, 3), Z(3, 2)], equation="ij,jk->ik")
+raw("BatchMatMulV2", "both adjoint", x=N(3, 2), y=N(4, 3), adj_x=True, adj_y=True)
 raw("SparseMatMul", a=N(2, 3), b=N(3, 2), dtype=tf.float32)
 raw("MatrixDeterminant", input=S(2, 3, 3))
 raw("LogMatrixDeterminant", input=S(2, 3, 3))
@@ -23,7 +24,12 @@ raw("MatrixSolve", "complex", matrix=Z(3, 3), rhs=Z(3, 2))
 raw("MatrixSolveLs", matrix=N(4, 2), rhs=N(4, 2), l2_regularizer=np.float64(0.1))
 raw("MatrixSolveLs", "underdetermined", matrix=N(2, 4), rhs=N(2, 2), l2_regularizer=np.float64(0.1))
 raw("MatrixTriangularSolve", matrix=S(3, 3), rhs=N(3, 2))
+raw("MatrixTriangularSolve", "adjoint", matrix=S(3, 3), rhs=N(3, 2), adjoint=True, lower=False)
+raw("MatrixSolve", "adjoint", matrix=S(3, 3), rhs=N(3, 2), adjoint=True)
+raw("MatrixInverse", "adjoint", input=S(3, 3), adjoint=True)
 raw("BandedTriangularSolve", matrix=X(lambda rng, s: rng.uniform(1, 2, s), (2, 4)), rhs=N(4, 2))
+raw("BandedTriangularSolve", "adjoint", matrix=X(lambda rng, s: rng.uniform(1, 2, s), (2, 4)), rhs=N(4, 2),
+    lower=False, adjoint=True)  # fmt: skip
 raw("MatrixSquareRoot", input=S(3, 3))
 raw("Qr", input=N(4, 3))
 raw("Qr", "complex", input=Z(3, 3), of=[1],
@@ -36,23 +42,23 @@ raw("TridiagonalMatMul", superdiag=N(1, 4), maindiag=N(1, 4), subdiag=N(1, 4), r
 @built("Cholesky")
 def _(rng):
     m = rng.standard_normal((3, 3))
-    x = tf.constant(m @ m.T + 3 * np.eye(3))
-    return tf.raw_ops.Cholesky(input=(x + tf.transpose(x)) / 2), x  # the op reads one triangle of a symmetric matrix
+    x = tf.constant(m @ m.conj().T + 3 * np.eye(3))
+    return tf.raw_ops.Cholesky(input=(x + tf.linalg.adjoint(x)) / 2), x  # the op reads one triangle
 
 
 @built("SelfAdjointEigV2", "vectors")
 def _(rng):
     m = rng.standard_normal((3, 3))
     x = tf.constant(m @ m.T)
-    e, v = tf.linalg.eigh((x + tf.transpose(x)) / 2)
-    return [e, tf.square(v)], x  # the sign of a vector is free
+    e, v = tf.linalg.eigh((x + tf.linalg.adjoint(x)) / 2)
+    return [e, v * tf.math.conj(v)], x  # the sign or phase of a vector is free
 
 
 @built("Svd", "vectors")
 def _(rng):
     x = tf.constant(rng.standard_normal((4, 3)))
     s, u, v = tf.linalg.svd(x)
-    return [s, tf.square(u), u @ tf.transpose(v)], x
+    return [s, u * tf.math.conj(u), u @ tf.linalg.adjoint(v)], x
 
 
 @built("Eig")

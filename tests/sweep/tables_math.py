@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from sweep.table import ROADS, D, N, P, U, X, Z, elementwise, raw, row
+from sweep.table import NO_ORDER, ROADS, D, N, P, U, X, Z, elementwise, raw, row
 
 elementwise("Asinh Atan BesselI0 BesselI0e BesselI1 BesselI1e Cos Cosh Dawsn Erf Erfc Exp Expm1 Neg Sigmoid Sin Sinh")
 elementwise("Spence Lgamma Digamma Log Log1p Reciprocal Inv Rsqrt Sqrt FresnelCos FresnelSin Expint Ndtri", U)
@@ -36,9 +36,11 @@ raw("Betainc", "a", a=P(3), b=np.full([3], 1.5), x=np.full([3], 0.4),
 raw("Igamma", "x", a=np.full([3], 2.0), x=P(3))
 raw("Igamma", "a", a=P(3), x=np.full([3], 1.2))
 raw("Igammac", a=P(3), x=P(3))
-raw("ClipByValue", t=D(3, 4), clip_value_min=np.float64(-0.5), clip_value_max=np.float64(1.1))
-raw("ClipByValue", "bounds", t=D(3, 4), clip_value_min=X(lambda rng, s: np.float64(-0.55), ()),
-    clip_value_max=X(lambda rng, s: np.float64(1.1), ()))  # fmt: skip
+raw("ClipByValue", t=D(3, 4), clip_value_min=np.float64(-0.5), clip_value_max=np.float64(1.1),
+    options={"complex_errors": NO_ORDER})  # fmt: skip
+raw("ClipByValue", "bounds", t=D(3, 4), clip_value_min=X(lambda rng, s: rng.uniform(-0.56, -0.54, s), ()),
+    clip_value_max=X(lambda rng, s: rng.uniform(1.09, 1.11, s), ()),
+    options={"complex_errors": NO_ORDER})  # fmt: skip
 raw("AddN", inputs=[N(2), N(2), N(2)])
 raw("AccumulateNV2", inputs=[N(2), N(2)], shape=[2])
 raw("Select", condition=[True, False], x=N(2, 3), y=N(2, 3))
@@ -67,6 +69,7 @@ raw("Min", input=D(2, 3), axis=[1])
 raw("Cumsum", x=N(2, 3), axis=1, exclusive=True)
 raw("Cumprod", x=P(2, 3), axis=1, reverse=True)
 raw("CumulativeLogsumexp", x=N(2, 3), axis=1)
+raw("Cumprod", "exclusive", x=N(3, 2), axis=0, exclusive=True)
 raw("Sum", "complex", input=Z(2, 3), axis=[1])
 raw("Prod", "complex", input=Z(2, 3), axis=[1])
 raw("Mean", "complex", input=Z(2, 3), axis=[1])
