@@ -1,5 +1,6 @@
 """The function bodies behind a loop, branch or call, as Python graphs; nothing is built in the op's own graph."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +27,27 @@ class Body:
 
 def runs_bodies(op: tf.Operation) -> bool:
     """True for an op that runs functions."""
-    return op.type in FUNCTIONAL or _tf.function_in(op.graph, op.type) is not None
+    return op.type in FUNCTIONAL or _tf.is_function(op.graph, op.type)
+
+
+def is_call(op: tf.Operation) -> bool:
+    """True for the call of a function: an op that names it, or, of Defun, an op whose type is the function's name."""
+    return op.type in CALLS or _tf.is_function(op.graph, op.type)
+
+
+def called(call: tf.Operation) -> str:
+    """The name of the function that a call runs."""
+    return call.get_attr("f").name if call.type in CALLS else call.type
+
+
+def declared_gradient(op: tf.Operation) -> Callable[..., Any] | str | None:
+    """What stands for the gradient of the function that `op` calls, by Defun: a callable, or the name of a function."""
+    return _tf.gradient_of_function(op.graph, called(op)) if is_call(op) else None
 
 
 def differentiates_bodies(op: tf.Operation) -> bool:
     """False where a gradient of the user's own stands for that of the bodies."""
-    if _tf.has_attribute(op, "_gradient_op_type"):
+    if _tf.has_attribute(op, "_gradient_op_type") or declared_gradient(op) is not None:
         return False
     function = op._gradient_function  # tf.function gives each of its calls a method of this class
     return function is None or getattr(function, "__qualname__", "").startswith("_DelayedRewriteGradientFunctions.")
@@ -47,11 +63,7 @@ def bodies(op: tf.Operation) -> list[Body]:
     if op.type in CASES:
         branches = enumerate(op.get_attr("branches"))
         return [_body(op, "branch", 1, f.name, f"_branch_graph_{i}") for i, f in branches]
-    if op.type in CALLS:
-        return [_body(op, "call", 0, op.get_attr("f").name)]
-    if _tf.function_in(op.graph, op.type) is not None:
-        return [_body(op, "call", 0, op.type)]
-    return []
+    return [_body(op, "call", 0, called(op))] if is_call(op) else []
 
 
 def _body(op: tf.Operation, kind: str, offset: int, name: str, cache: str = "") -> Body:

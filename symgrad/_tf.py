@@ -108,10 +108,13 @@ __all__ = [
     "get_asset_tensors",
     "get_gradient_function",
     "get_init_op",
+    "gradient_of_function",
     "gradient_registry",
     "handle_dtype",
     "has_attribute",
     "import_scoped_meta_graph",
+    "is_function",
+    "is_gradient_of_recompute",
     "is_recompute",
     "is_resource_variable",
     "is_stateful",
@@ -133,10 +136,26 @@ __all__ = [
 
 def function_in(graph, name):
     """The FunctionDef called `name` that ops of `graph` can call, or None."""
+    function = _function(graph, name)
+    return None if function is None else function.cached_definition
+
+
+def is_function(graph, name):
+    """True if `name` is that of a function that ops of `graph` can call; an op type, where Defun made the op."""
+    return _function(graph, name) is not None
+
+
+def gradient_of_function(graph, name):
+    """What Defun was told to be the gradient of the function `name`: a callable, the name of a function, or None."""
+    function = _function(graph, name)
+    return getattr(function, "python_grad_func", None) or getattr(function, "grad_func_name", None) or None
+
+
+def _function(graph, name):
     while graph is not None:
         function = graph._get_function(name)
         if function is not None:
-            return function.cached_definition
+            return function
         graph = getattr(graph, "outer_graph", None)
     return None
 
@@ -146,20 +165,20 @@ def has_attribute(op, attribute):
     return attribute.encode() in op._node_def and attribute in op.node_def.attr
 
 
-def function_graph(op, shapes, name):
-    """The Python graph of the function `name` that `op` runs on its last len(shapes) inputs, which have these shapes.
+def function_graph(op, shapes, name, given=None):
+    """The Python graph of the function `name` that `op` runs on inputs of these shapes: `given`, or its last.
 
     A FunctionDef does not say what lies behind the variables and lists that it is given. Without that TensorFlow takes
     a variable for something that has no gradient where it is handed on to a loop or branch inside (while_v2 and cond_v2
     ask `default_gradient.supports_default_grad`), and the gradient is zero without a word.
     """
     graph = get_func_graph(op, shapes, name)
-    for given, inner in zip(list(op.inputs)[len(op.inputs) - len(shapes) :], graph.inputs):
-        copy_handle_data(given, inner)
+    for outer, inner in zip(given or list(op.inputs)[len(op.inputs) - len(shapes) :], graph.inputs):
+        copy_handle_data(outer, inner)
     for inner in graph.get_operations():
         if inner.type in _HANDING_ON:
-            for given, result in zip(inner.inputs, inner.outputs):
-                copy_handle_data(given, result)
+            for handed, result in zip(inner.inputs, inner.outputs):
+                copy_handle_data(handed, result)
     return graph
 
 
@@ -169,13 +188,8 @@ _HANDING_ON = frozenset({"Identity", "IdentityN", "StatelessWhile", "TensorListP
 
 def traced_graph(graph, name):
     """The Python graph from which the function called `name` was traced, or None (functions of a file have none)."""
-    while graph is not None:
-        function = graph._get_function(name)
-        if function is not None:
-            traced = getattr(function, "graph", None)
-            return traced if isinstance(traced, FuncGraph) else None
-        graph = getattr(graph, "outer_graph", None)
-    return None
+    traced = getattr(_function(graph, name), "graph", None)
+    return traced if isinstance(traced, FuncGraph) else None
 
 
 def share_functions(source, target):
@@ -207,8 +221,17 @@ def results_of_custom_gradient(op):
 
 
 def is_recompute(op):
-    """True for the IdentityN that tf.recompute_grad puts behind a function."""
-    return getattr(_custom_gradient(op).get("grad_fn"), "__qualname__", "").startswith("recompute_grad.")
+    """True for the IdentityN that tf.recompute_grad puts behind a function, and for the one behind its gradient."""
+    return _recomputes(op).startswith("recompute_grad.")
+
+
+def is_gradient_of_recompute(op):
+    """True for the IdentityN behind the gradient of a tf.recompute_grad, whose own gradient only raises."""
+    return is_recompute(op) and _recomputes(op).endswith(".transpose")
+
+
+def _recomputes(op):
+    return getattr(_custom_gradient(op).get("grad_fn"), "__qualname__", "")
 
 
 def _custom_gradient(op):

@@ -8,7 +8,16 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
-from ._control_flow import PrivateCopy, alias, bodies, mend_zero_gradients, private, rebuild_for_reverse
+from ._control_flow import (
+    PrivateCopy,
+    alias,
+    bodies,
+    declared_gradient,
+    inside,
+    mend_zero_gradients,
+    private,
+    rebuild_for_reverse,
+)
 from ._op_types import EXITS, FUNCTIONAL, STACK_POPS
 from ._where import made_at
 from .errors import ControlFlowError, MissingRuleError, SymgradError
@@ -47,7 +56,8 @@ def reverse(
     stop = options.pop("stop_gradients", None)
     graph = tf.get_default_graph()
     loops = any(op.type in EXITS for op in between.ops)
-    first = len(graph.get_operations()) if loops else 0
+    matrices = any(len(op.outputs) == 1 and rules.is_matrix(op.outputs[0]) for op in between.ops)
+    first = len(graph.get_operations()) if loops or matrices else 0
     scope = graph.unique_name(options["name"], mark_as_used=False)
     with (
         _attached(copy.ops(between.ops), copy.recomputed, linear=linear, corrections=corrections),
@@ -57,6 +67,10 @@ def reverse(
         found = tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)
     if loops:
         mend_zero_gradients(graph, first)
+    for op in graph.get_operations()[first:] if matrices else ():
+        if rules.adds_matrices(op):
+            with inside(graph, op._get_control_flow_context()):
+                rules.replace_sum(op)
     return found
 
 
@@ -184,10 +198,18 @@ def _typed(op: tf.Operation | None = None) -> Iterator[None]:
 def _rule(op: tf.Operation, *, corrections: bool = True) -> Callable[..., Any] | None:
     """The rule that stands for TensorFlow's gradient of `op`, if there is one."""
     if rules.has_own_gradient(op):
-        return None
+        return _rule_beside_own(op)
     if rules.composite.rule_of(op, corrections=corrections):
         return _by_composite
     return rules.transpose.rule_of(op, corrections=corrections)
+
+
+def _rule_beside_own(op: tf.Operation) -> Callable[..., Any] | None:
+    """What stands for a gradient of the op's own that TensorFlow cannot use, or hands to an op without a gradient."""
+    if _tf.is_gradient_of_recompute(op):
+        return lambda op, *cotangents: list(cotangents)  # the inside, of which it is the identity, has gradients
+    named = op._gradient_function is not None or _tf.has_attribute(op, "_gradient_op_type")
+    return None if named else declared_gradient(op)
 
 
 def _by_composite(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
@@ -233,7 +255,7 @@ def refuse_partial_rules(
 
 def _is_partial(op: tf.Operation, active: Sequence[int]) -> bool:
     """True if `gradients` takes a rule for `op` that does not speak for one of its `active` inputs."""
-    if _rule(op, corrections=False) in (None, _by_composite):
+    if rules.has_own_gradient(op) or _rule(op, corrections=False) in (None, _by_composite):
         return False
     answered = (rules.transpose.answers(op.type, i) or rules.transpose.is_flat(op.type, i) for i in active)
     return not all(answered)
@@ -323,7 +345,7 @@ def _is_users(op: tf.Operation) -> bool:
 
 def _checked(op: tf.Operation) -> Callable[..., Any]:
     """The gradient function of `op`, which raises if what it builds is not linear in the incoming gradient."""
-    function = _tf.get_gradient_function(op)
+    function = _rule(op) or _tf.get_gradient_function(op)
 
     def checked(op, *cotangents):
         fresh = [None if u is None else tf.identity(tf.convert_to_tensor(u)) for u in cotangents]

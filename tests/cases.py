@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from tensorflow.python.framework.function import Defun
 from worlds import control_flow
 
 
@@ -389,6 +390,49 @@ def function_call(rng):
 
     a, b = tf.constant(rng.standard_normal(3)), tf.constant(rng.standard_normal(3))
     return f(a, b), [a, b]
+
+
+@case()
+def defun(rng):
+    inner = Defun(tf.float64, func_name="inner")(lambda a: tf.sin(a) * a)
+    outer = Defun(tf.float64, tf.float64, func_name="outer")(lambda a, b: (inner(a) * b, tf.tanh(b)))
+    a, b = tf.constant(rng.standard_normal(3)), tf.constant(rng.standard_normal(3))
+    return outer(a, b), [a, b]
+
+
+@case()
+def defun_with_a_python_gradient(rng):
+    def gradient(op, dy):
+        return dy * tf.cos(op.inputs[0]) * op.inputs[1], dy * tf.sin(op.inputs[0])
+
+    f = Defun(tf.float64, tf.float64, python_grad_func=gradient, func_name="f")(lambda a, b: tf.sin(a) * b)
+    a, b = tf.constant(rng.standard_normal(3)), tf.constant(rng.standard_normal(3))
+    return f(a, b), [a, b]
+
+
+@case()
+def defun_with_a_function_for_gradient(rng):
+    types = [tf.float64] * 3
+    back = Defun(*types, func_name="back")(lambda a, b, dy: (dy * tf.cos(a) * b, dy * tf.sin(a)))
+    f = Defun(*types[:2], grad_func=back, func_name="f")(lambda a, b: tf.sin(a) * b)
+    a, b = tf.constant(rng.standard_normal(3)), tf.constant(rng.standard_normal(3))
+    return f(a, b), [a, b]
+
+
+@case()
+def recompute_grad(rng):
+    x, w = tf.constant(rng.standard_normal((2, 3))), tf.constant(rng.standard_normal((3, 2)))
+    return tf.recompute_grad(lambda x, w: tf.tanh(x @ w))(x, w), [x, w]
+
+
+@case()
+def square_of_a_sparse_matrix(rng):
+    x = tf.constant(rng.standard_normal((3, 3)))
+    m = tf.raw_ops.DenseToCSRSparseMatrix(dense_input=x, indices=[[0, 0], [0, 2], [1, 1], [2, 0]])
+    y = tf.raw_ops.SparseMatrixSparseMatMul(a=m, b=m, type=tf.float64)
+    y = tf.raw_ops.CSRSparseMatrixToDense(sparse_input=y, type=tf.float64)
+    y.set_shape([3, 3])
+    return y, x
 
 
 @case()

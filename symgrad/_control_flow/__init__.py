@@ -1,7 +1,7 @@
 """Control flow that TensorFlow cannot differentiate as it stands: private copies of V2 ops, V1 contexts rebuilt."""
 
 from ._in_context import inside, v1_control_flow, v2_control_flow
-from ._inline import can_inline, graft
+from ._inline import can_inline, declared_gradient, graft
 from ._loop_variables import enter, exit_of, switch, variable_beside
 from ._own_bodies import bodies, own_bodies
 from ._places import is_loop_merge, is_loop_switch
@@ -17,6 +17,7 @@ __all__ = [
     "bodies",
     "can_inline",
     "clone",
+    "declared_gradient",
     "encloses",
     "enter",
     "exit_of",

@@ -4,23 +4,25 @@ TensorFlow differentiates a call by rules of its own, among which ours cannot be
 it cannot differentiate twice at all. The ops of the body are differentiated like any others.
 """
 
+import functools
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
-from .._bodies import differentiates_bodies
-from .._op_types import CALLS, LOOPS
+from .. import _bodies, _tf
+from .._bodies import called, differentiates_bodies, is_call
+from .._op_types import LOOPS
 from ._in_context import in_place_of
 
 Made = Callable[[tf.Operation], None]
+Gradient = Callable[..., Any]
 Done = dict[tf.Operation, list[tf.Operation]]
 
 
 def can_inline(op: tf.Operation) -> bool:
     """True for a function call that has no gradient of the user's own."""
-    return op.type in CALLS and differentiates_bodies(op)
+    return is_call(op) and differentiates_bodies(op)
 
 
 def inline(
@@ -40,9 +42,25 @@ def inline(
 
 
 def _body(call, inputs, copies, *, device, made) -> list[tf.Tensor]:
-    body = _tf.function_graph(call, [t.shape for t in call.inputs], call.get_attr("f").name)
+    body = _tf.function_graph(call, [t.shape for t in call.inputs], called(call))
     with tf.name_scope(call.name.rsplit("/", 1)[-1]):
         return graft(body, inputs, copies, device=device, made=made)
+
+
+def declared_gradient(op: tf.Operation) -> Gradient | None:
+    """The gradient function of the call of a function to which Defun was given one; None for every other op.
+
+    Where that is a function of a graph as well, the ops of its body are put in place, so that they have derivatives:
+    what TensorFlow leaves there (SymbolicGradient) has none.
+    """
+    declared = _bodies.declared_gradient(op)
+    return functools.partial(_by_function, declared) if isinstance(declared, str) else declared
+
+
+def _by_function(name: str, op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Tensor]:
+    vectors = [tf.zeros_like(y) if u is None else tf.convert_to_tensor(u) for y, u in zip(op.outputs, cotangents)]
+    given = [*op.inputs, *vectors]
+    return graft(_tf.function_graph(op, [t.shape for t in given], name, given), given, [], device=op.device)
 
 
 def graft(

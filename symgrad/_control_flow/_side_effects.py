@@ -5,7 +5,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
+from .. import _files, _tf
+from .._bodies import runs_bodies
 from .._op_types import BRANCHES, FUNCTIONAL, LOOPS, V1_ENTRIES
 from ..errors import ControlFlowError
 
@@ -65,7 +66,7 @@ def refuse_v1_in_bodies(op: tf.Operation) -> None:
 
 def _stateful(op: tf.Operation) -> Iterator[tuple[str, str]]:
     """(type, name) of the op if it is stateful itself, and of every stateful op in the functions that it calls."""
-    if op.type not in FUNCTIONAL and op.op_def is not None and op.op_def.is_stateful:
+    if not runs_bodies(op) and op.op_def is not None and op.op_def.is_stateful:
         yield op.type, op.name
     for node in _in_functions(op):
         if node.op not in FUNCTIONAL and _tf.is_stateful(node.op):
@@ -74,19 +75,12 @@ def _stateful(op: tf.Operation) -> Iterator[tuple[str, str]]:
 
 def _in_functions(op: tf.Operation) -> Iterator[Any]:
     """The nodes of the functions that `op` calls, and of those that these call."""
-    todo = list(_called(op.node_def.attr.values()))
+    todo = _files.called_by([op.node_def])
     seen = set()
     while todo:
         name = todo.pop()
         function = None if name in seen else _tf.function_in(op.graph, name)
         seen.add(name)
         for node in function.node_def if function else ():
-            todo.extend(_called(node.attr.values()))
+            todo.extend(_files.called_by([node]))
             yield node
-
-
-def _called(attributes) -> Iterator[str]:
-    for value in attributes:
-        if value.HasField("func"):
-            yield value.func.name
-        yield from (f.name for f in value.list.func)

@@ -115,13 +115,18 @@ def functions(graph: "networkx.MultiDiGraph") -> "Iterator[tuple[tuple[str, ...]
 
 
 def calling(graph: "networkx.MultiDiGraph") -> list[Any]:
-    """The ops of a graph whose type is one that calls a function."""
-    return [name for name, node in graph.nodes(data=True) if node["type"] in CALLING]
+    """The ops of a graph whose type is one that calls a function, or is the name of one, as Defun calls are written."""
+    find = library(graph)
+    types = {node["type"] for _, node in graph.nodes(data=True)}
+    types = {kind for kind in types if kind in CALLING or find(kind) is not None}
+    return [name for name, node in graph.nodes(data=True) if node["type"] in types] if types else []
 
 
 def _called(graph: "networkx.MultiDiGraph", name: str) -> dict[str, str]:
-    """Attribute to function name."""
-    return called_functions(node_def_of(graph, name))
+    """Attribute to function name; `"f"`, as of other calls, where the op type is the name."""
+    node_def = node_def_of(graph, name)
+    named = {} if node_def is None or library(graph)(node_def.op) is None else {"f": node_def.op}
+    return {**named, **called_functions(node_def)}
 
 
 def called_functions(node_def: Any) -> dict[str, str]:

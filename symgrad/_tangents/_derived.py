@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors, _tf, _walk, rules
 from . import _single_op, _stacked
 from ._algebra import Algebra, Index, along
-from ._push import HANDLERS, OTHERS, WHOLE, Push, Series, require_rules
+from ._push import HANDLERS, OTHERS, WHOLE, Push, Series, kind_of, require_rules
 
 Coefficients = Sequence[tf.Tensor | None]
 
@@ -101,7 +101,7 @@ class _Derivative:
         if self._lower.indices:
             self._between = self._walk(driver.needed(op))
             self._series = Series(self._between, self._lower)
-            self._at_once = any(o.type in WHOLE or o.type in HANDLERS for o in self._between.ops)
+            self._at_once = any(kind_of(o) in WHOLE or o.type in HANDLERS for o in self._between.ops)
 
     def _walk(self, needed: Sequence[bool]) -> _walk.Between:
         """What lies between the values of the op, its results and the stand-ins, and P.

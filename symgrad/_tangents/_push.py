@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _walk, rules
+from .._bodies import is_call
 from .._control_flow import encloses, inside, leads_to_the_call, rebuild_for
 from .._op_types import EXITS, NEXT_ITERATIONS
 from ..errors import MissingRuleError
@@ -160,8 +161,8 @@ class Series:
                 self._close(op._get_control_flow_context())
             if leads_to_the_call(op):
                 self._step(_to_the_call, op)
-            elif op.type in WHOLE:
-                WHOLE[op.type](self, op)
+            elif kind_of(op) in WHOLE:
+                WHOLE[kind_of(op)](self, op)
             else:
                 self._step(HANDLERS.get(op.type, HANDLERS[OTHERS]), op)
         for driver in self.pushes:
@@ -285,7 +286,12 @@ class Push:
 
 
 def _is_whole_or_handled(op: tf.Operation) -> bool:
-    return op.type in WHOLE or op.type in HANDLERS or leads_to_the_call(op)
+    return kind_of(op) in WHOLE or op.type in HANDLERS or leads_to_the_call(op)
+
+
+def kind_of(op: tf.Operation) -> str:
+    """The op type under which the handler stands: one for all calls, also those whose op type is the function."""
+    return "PartitionedCall" if is_call(op) else op.type
 
 
 def _loops_first(between: _walk.Between) -> list[tf.Operation]:

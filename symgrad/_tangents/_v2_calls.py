@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, rules
+from .._bodies import called
 from .._control_flow import alias, can_inline, graft, home_of, private, refuse_side_effects
 from .._op_types import CALLS
 from ._push import Series, pushed, whole
@@ -35,5 +36,5 @@ def _inlined(op: tf.Operation, inputs: list[tf.Tensor]) -> tuple[list[tf.Tensor]
         return private(op, inputs, home_of(op))
     refuse_side_effects(op)
     copies: list[tf.Operation] = []  # in a function body that is being built, where the tangents are
-    outputs = graft(_tf.function_graph(op, [t.shape for t in op.inputs], op.get_attr("f").name), inputs, copies)
+    outputs = graft(_tf.function_graph(op, [t.shape for t in op.inputs], called(op)), inputs, copies)
     return outputs, copies

@@ -66,8 +66,8 @@ def _ask(op: tf.Operation) -> list[bool] | Exception:
     try:
         function = _tf.get_gradient_function(op)
     except LookupError:  # no registry knows the type: a rule of ours answers for it, or the function that it calls
-        return []
-    if function is None:
+        function = _bodies.declared_gradient(op)
+    if function is None or isinstance(function, str):  # a function of the graph gives a gradient of each input
         return []
     with op.graph.as_default():
         scratch = _tf.FuncGraph("scratch")  # reads tensors of the graph around it without adding to it

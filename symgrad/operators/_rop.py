@@ -9,7 +9,7 @@ from .. import _tensors, _vjp, _walk, rules
 from .._op_types import ENTERS, EXITS, is_array
 from .._problem import Call
 from .._tangents import push
-from ..errors import ControlFlowError, MissingRuleError
+from ..errors import ControlFlowError
 from . import _disconnected
 
 
@@ -102,11 +102,6 @@ def _refuse_what_cannot_be_summed(between: _walk.Between) -> None:
             raise ControlFlowError(
                 f"ys cross the V1 TensorArray at {op.name!r} ({op.type}), whose gradient cannot be taken in reverse "
                 'again; use method="forward"'
-            )
-        if op.type == "SparseMatrixSparseMatMul" and len(between.active_inputs(op)) > 1:
-            raise MissingRuleError(
-                f"the double VJP through {op.type} {op.name!r} has to add sparse matrices, for which TensorFlow has no "
-                'CPU kernel; use method="forward"'
             )
 
 

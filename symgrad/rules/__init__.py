@@ -2,6 +2,7 @@
 
 from . import _array, _conjugates, _image, _math, _nn, _python, _scans, _segments, _sparse
 from ._composites import composite
+from ._csr import adds_matrices, is_matrix, replace_sum
 from ._cuts import Cut, cut_at, has_own_gradient, judged_by
 from ._linearity import require_linear
 from ._paths import between, gaps, inside, missing
@@ -13,6 +14,7 @@ __all__ = [
     "Cut",
     "Registry",
     "Row",
+    "adds_matrices",
     "again",
     "alike",
     "between",
@@ -22,12 +24,14 @@ __all__ = [
     "gaps",
     "has_own_gradient",
     "inside",
+    "is_matrix",
     "judged_by",
     "linear",
     "missing",
     "multilinear",
     "one_pass",
     "pushforward",
+    "replace_sum",
     "require_linear",
     "symmetric",
     "transpose",

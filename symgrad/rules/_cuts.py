@@ -5,8 +5,8 @@ from collections.abc import Hashable
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf
-from .._op_types import CALLS, EXITS, STACK_POPS, writes_variable
+from .. import _bodies, _tensors, _tf
+from .._op_types import EXITS, STACK_POPS, writes_variable
 from ._composites import composite
 from ._registry import transpose
 
@@ -119,9 +119,9 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
     try:
         function = _tf.get_gradient_function(op)
     except LookupError:
-        if has_own_gradient(op):
+        if _names_gradient(op):
             return Cut.CUSTOM_LOST
-        if is_call(op):
+        if _bodies.is_call(op):
             return None
         return Cut.FUNCTION_CALL if _runs_a_function(op) else Cut.UNREGISTERED
     if function is None:
@@ -164,16 +164,13 @@ def leads_on(op: tf.Operation, index: int) -> bool:
 
 
 def has_own_gradient(op: tf.Operation) -> bool:
-    """True if the gradient of this one op is not that of its type: a custom gradient or an override."""
-    if op._gradient_function is not None:
-        return True
+    """True if the gradient of this op is not that of its type or function: custom, an override, or given to Defun."""
+    return op._gradient_function is not None or _names_gradient(op) or _bodies.declared_gradient(op) is not None
+
+
+def _names_gradient(op: tf.Operation) -> bool:
     # An op that reads something has no large attributes, so this is far cheaper than the exception of get_attr.
     return len(op.inputs) > 0 and _tf.has_attribute(op, "_gradient_op_type")
-
-
-def is_call(op: tf.Operation) -> bool:
-    """True for the call of a function, which TensorFlow differentiates without a registered gradient."""
-    return op.type in CALLS or _tf.function_in(op.graph, op.type) is not None
 
 
 def _runs_a_function(op: tf.Operation) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
+from ._csr import matrix_sum
 from ._registry import Rule, pushforward, transpose
 
 Moves = int | tuple[int, ...] | Callable[[tf.Operation], Sequence[int]] | None
@@ -126,15 +127,7 @@ def total(terms: Sequence[Sequence[tf.Tensor | None]]) -> list[tf.Tensor | None]
 def _sum(terms: Sequence[tf.Tensor]) -> tf.Tensor:
     if terms[0].dtype != tf.variant or len(terms) == 1:
         return tf.add_n(terms) if len(terms) > 1 else terms[0]
-    # Of variants only sparse matrices come from an op that is linear in several inputs; no CPU kernel adds them.
-    dtype = tf.as_dtype(terms[0].op.get_attr("type" if terms[0].op.type == "SparseMatrixSparseMatMul" else "T"))
-    parts = [tf.raw_ops.CSRSparseMatrixToSparseTensor(sparse_matrix=term, type=dtype) for term in terms]
-    joined = tf.SparseTensor(*parts[0])
-    for part in parts[1:]:
-        joined = tf.sparse.add(joined, tf.SparseTensor(*part))
-    return tf.raw_ops.SparseTensorToCSRSparseMatrix(
-        indices=joined.indices, values=joined.values, dense_shape=joined.dense_shape
-    )
+    return matrix_sum(terms)  # of variants only sparse matrices come from an op that is linear in several inputs
 
 
 def alike(*op_types: str) -> None:

@@ -48,4 +48,6 @@ def test_the_page_is_current(verdicts):
 @pytest.mark.skipif(VERSION != coverage.VERSION, reason="the page is that of one TensorFlow")
 def test_the_page_has_all_rows_in_order():
     cells = coverage.written(*coverage.COLUMNS[1:])
-    assert coverage.PAGE.read_text() == coverage.page({row: cells[row.label] for row in ROWS}), "run make coverage-table"
+    assert coverage.PAGE.read_text() == coverage.page({row: cells[row.label] for row in ROWS}), (
+        "run make coverage-table"
+    )
