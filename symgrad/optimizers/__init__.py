@@ -9,6 +9,7 @@ from ._averages import ema, swa
 from ._constraints import rowwise
 from ._ftrl import Ftrl
 from ._gates import accumulate, apply_if_finite, loss_scale, skip_nonfinite
+from ._hessian_free import HessianFree
 from ._large_batch import LAMB, Lion
 from ._least_squares import ScipyLeastSquares
 from ._levenberg_marquardt import LevenbergMarquardt
@@ -38,6 +39,7 @@ __all__ = [
     "Adamax",
     "Ftrl",
     "Gated",
+    "HessianFree",
     "Kernel",
     "Kernels",
     "LevenbergMarquardt",
