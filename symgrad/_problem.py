@@ -1,12 +1,14 @@
-"""What every operator does with its arguments before the mathematics."""
+"""What every operator does with its arguments before the mathematics: they become one problem."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from . import _tensors, _tf, rules
+from . import _tensors, _tf, _walk, rules
 from ._control_flow import place_for
 
 _DISCONNECTED = ("raise", "zero", "none")
@@ -18,52 +20,64 @@ def check_disconnected(disconnected: str) -> None:
         raise ValueError(f"disconnected={disconnected!r}; wanted one of {', '.join(map(repr, _DISCONNECTED))}")
 
 
-class Call(contextlib.AbstractContextManager):
-    """The checked arguments of one call of an operator; inside the block ops go to the graph of ys, under `name`.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A derivative that is asked for: that of ys by xs.
 
     Attributes:
-      ys: the leaves of ys as dense tensors.
-      xs: the leaves of xs.
+      ys: dense tensors.
+      xs: what to differentiate with respect to.
       stop: the tensors behind which no path continues.
-
-    Inside of a V1 loop or branch the ops go where derivatives with `vectors` can be built.
+      within: the ops to look for paths among, where they are known; else all that ys are computed from.
     """
 
-    def __init__(self, ys: Any, xs: Any, stop_gradients: Any, disconnected: str, name: str, vectors: Any = None):
-        check_disconnected(disconnected)
-        self._given = (ys, xs, stop_gradients)
-        self._vectors = vectors
-        self._name = name
-        self._exits = contextlib.ExitStack()
+    ys: Sequence[tf.Tensor]
+    xs: Sequence[_tensors.Input]
+    stop: Sequence[tf.Tensor] = ()
+    within: Iterable[tf.Operation] | None = None
 
-    def __enter__(self) -> "Call":
-        ys, xs, stop = self._given
-        with contextlib.ExitStack() as exits:
-            graph = _tensors.building_graph(_tensors.symbolic(ys))
-            exits.enter_context(graph.as_default())
-            exits.enter_context(tf.name_scope(self._name))
-            self.ys = _tensors.outputs(ys)
-            self.xs = _tensors.inputs(xs, graph)
-            self.stop = _tensors.stops(stop, graph)
-            if graph._get_control_flow_context() is not None or isinstance(graph, _tf.FuncGraph):
-                ops = rules.between(self.ys, self.tensors, self.stop).ops
-                given = [*self.ys, *self.tensors, *_tensors.symbolic_leaves(self._vectors)]
-                exits.enter_context(place_for(graph, ops, given))
-            self._exits = exits.pop_all()
-        return self
-
-    def __exit__(self, *error: Any) -> bool | None:
-        return self._exits.__exit__(*error)
-
-    @property
+    @cached_property
     def tensors(self) -> list[tf.Tensor]:
         """What gradients are taken with respect to."""
         return [x.tensor for x in self.xs]
 
-    @staticmethod
-    def shaped(found: Sequence[tf.Tensor | None], likes: Sequence[Any]) -> list[Any]:
-        """The results, each knowing what is known of its static shape."""
-        for result, like in zip(found, likes):
-            if result is not None:
-                result.set_shape(like.shape)
-        return list(found)
+    @cached_property
+    def between(self) -> _walk.Between:
+        """What lies on the paths from xs to ys, which are walked once, when this is first asked for."""
+        return rules.between(self.ys, self.tensors, self.stop, within=self.within)
+
+    def part(self, *, ys: Sequence[tf.Tensor] | None = None, xs: Sequence[_tensors.Input] | None = None) -> "Problem":
+        """The problem of some of the ys or xs, or of tensors on the paths instead; only these paths are walked."""
+        return Problem(self.ys if ys is None else ys, self.xs if xs is None else xs, self.stop, within=self.between.ops)
+
+    def through(self, narrow: tf.Tensor) -> tuple["Problem", "Problem"]:
+        """The problems of ys by a tensor that all paths cross, and of that tensor by xs."""
+        return self.part(xs=_tensors.inputs([narrow], narrow.graph)), self.part(ys=[narrow])
+
+
+@contextlib.contextmanager
+def posed(
+    ys: Any, xs: Any, stop_gradients: Any = None, *, disconnected: str, name: str, vectors: Any = None
+) -> Iterator[Problem]:
+    """The checked arguments of one call of an operator; inside the block ops go to the graph of ys, under `name`.
+
+    Inside of a V1 loop or branch the ops go where derivatives with `vectors` can be built.
+    """
+    check_disconnected(disconnected)
+    with contextlib.ExitStack() as exits:
+        graph = _tensors.building_graph(_tensors.symbolic(ys))
+        exits.enter_context(graph.as_default())
+        exits.enter_context(tf.name_scope(name))
+        problem = Problem(_tensors.outputs(ys), _tensors.inputs(xs, graph), _tensors.stops(stop_gradients, graph))
+        if graph._get_control_flow_context() is not None or isinstance(graph, _tf.FuncGraph):
+            given = [*problem.ys, *problem.tensors, *_tensors.symbolic_leaves(vectors)]
+            exits.enter_context(place_for(graph, problem.between.ops, given))
+        yield problem
+
+
+def shaped(found: Sequence[tf.Tensor | None], likes: Sequence[Any]) -> list[Any]:
+    """The results, each knowing what is known of its static shape."""
+    for result, like in zip(found, likes, strict=True):
+        if result is not None:
+            result.set_shape(like.shape)
+    return list(found)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk
+from .. import _walk
+from .._problem import Problem
 from ._crossings import crosses_v1_loops
 
 # A Jacobian through a waist costs two narrow ones and a product of matrices; it wins where the waist is narrower than
@@ -12,11 +13,12 @@ from ._crossings import crosses_v1_loops
 NARROWER = 3
 
 
-def waist(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input]) -> tf.Tensor | None:
+def waist(problem: Problem) -> tf.Tensor | None:
     """The narrowest tensor that every path from xs to ys crosses, if it is clearly narrower than ys and xs; else None.
 
     Only tensors of known size, of the dtype and in the place (graph, V1 context) of ys count.
     """
+    between, ys, xs = problem.between, problem.ys, problem.xs
     if crosses_v1_loops(between):
         return None
     sides = [sum(tf.TensorShape(t.shape).num_elements() or 0 for t in side) for side in (ys, xs)]
@@ -24,7 +26,7 @@ def waist(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[_tensors
     context = ys[0].op._get_control_flow_context()
     fit = [
         h
-        for h in cuts(between, ys, [x.tensor for x in xs])
+        for h in cuts(between, ys, problem.tensors)
         if h.dtype.base_dtype == ys[0].dtype.base_dtype
         and h.graph is ys[0].graph
         and h.op._get_control_flow_context() is context
@@ -58,7 +60,7 @@ def cuts(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor
         jumps[start + 1] += 1
         jumps[stop] -= 1
     above = 0
-    for tensor, change in zip(numbered, jumps):
+    for tensor, change in zip(numbered, jumps, strict=False):
         above += change
         if not above:
             yield tensor

@@ -5,8 +5,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, rules
+from .. import _tf
 from .._op_types import ENTERS, EXITS
+from .._problem import Problem
 from .._sizes import Count
 from ..errors import ControlFlowError, DeviceError
 from ._bottleneck import waist
@@ -67,23 +68,23 @@ class Shared:
     def __init__(self, devices: Sequence[str], block_size: int | None):
         self._devices, self._block_size = devices, block_size
 
-    def grid(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor], mode: str) -> Grid:
+    def grid(self, problem: Problem, mode: str) -> Grid:
         """For each pair the derivative as a matrix [size of y, size of x] or as rows, or None."""
-        self._xs = [(x.tensor, x.tensor) for x in xs]
+        self._xs = [(t, t) for t in problem.tensors]
         if mode == "auto":
-            narrow = waist(rules.between(ys, [x.tensor for x in xs], stop), ys, xs)
+            narrow = waist(problem)
             if narrow is not None:
-                return self._through(narrow, ys, xs, stop)
-        maps = choose(mode, ys, xs, stop)
+                return self._through(narrow, problem)
+        maps = choose(mode, problem)
         if isinstance(maps, Rows):
-            return by_rows(maps, ys, self._shared)
-        return transposed(by_columns(maps, xs, self._shared))
+            return by_rows(maps, self._shared)
+        return transposed(by_columns(maps, self._shared))
 
-    def _through(self, narrow: tf.Tensor, ys, xs, stop) -> Grid:
+    def _through(self, narrow: tf.Tensor, problem: Problem) -> Grid:
         """J = J_y/h J_h/x: rows of the first are shared out, each device has the second."""
-        (h,) = _tensors.inputs([narrow], narrow.graph)
-        right = sweep(Rows([narrow], xs, stop).linear(0), self._block_size, f"the Jacobian of {narrow.name} by rows")
-        size = Space.of(h).size
+        behind, before = problem.through(narrow)
+        right = sweep(Rows(before).linear(0), self._block_size, f"the Jacobian of {narrow.name} by rows")
+        size = Space.of(narrow).size
         flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
 
         def onward(found: Sequence["tf.Tensor | None"]) -> list["tf.Tensor | None"]:
@@ -92,8 +93,9 @@ class Shared:
                 return [None] * len(flat)
             return [None if f is None else tf.matmul(tf.reshape(rows, [-1, size]), f) for f in flat]
 
-        maps = Rows(ys, [h], stop)
-        return [self._shared(maps.linear(k), f"the Jacobian of {y.name} by rows", onward) for k, y in enumerate(ys)]
+        maps = Rows(behind)
+        labels = [f"the Jacobian of {y.name} by rows" for y in problem.ys]
+        return [self._shared(maps.linear(k), label, onward) for k, label in enumerate(labels)]
 
     def _shared(self, linear: LinearMap, label: str, onward=list) -> list["tf.Tensor | None"]:
         """The results of `linear` for its whole basis, `onward` applied to those of each part."""

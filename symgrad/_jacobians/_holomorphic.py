@@ -1,10 +1,11 @@
 """Complex derivatives exist for holomorphic functions only: what else is on the way is refused."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _walk, rules
+from .._problem import Problem
 from ..errors import DtypeError
 
 # From complex to complex, and not holomorphic: they conjugate, or divide by a modulus.
@@ -16,8 +17,9 @@ _CONJUGATING = frozenset({
 _ADJOINTS = {"adj_x": 0, "adj_y": 1, "adjoint": 0, "adjoint_a": 0, "adjoint_b": 1}
 
 
-def check_holomorphic(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input]) -> None:
+def check_holomorphic(problem: Problem) -> None:
     """Raise DtypeError if ys are not holomorphic functions of complex xs, or mix real and complex."""
+    ys, xs = problem.ys, problem.xs
     for y in ys:
         for x in xs:
             if x.dtype.is_complex != y.dtype.is_complex:
@@ -26,7 +28,7 @@ def check_holomorphic(between: _walk.Between, ys: Sequence[tf.Tensor], xs: Seque
                     f"complex derivative. {_SPLIT}"
                 )
     if any(y.dtype.is_complex for y in ys):
-        op, cause = next(_causes(between), (None, ""))
+        op, cause = next(_causes(problem.between), (None, ""))
         if op is not None:
             raise DtypeError(
                 f"{ys[0].name} is no holomorphic function of {xs[0].label}: {op.type} {op.name!r} {cause}, so there is "

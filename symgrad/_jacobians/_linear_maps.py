@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp, rules
+from .. import _tensors, _vjp
+from .._problem import Problem
 from .._sizes import Count, stacked
 from .._tangents import push
 from ._crossings import (
@@ -129,53 +130,59 @@ def _reshaped(tensor: tf.Tensor, shape: tf.Tensor, static: tf.TensorShape) -> tf
     return result
 
 
+def _pullback(problem: Problem, *, linear: bool = False) -> _vjp.Pullback:
+    return _vjp.Pullback(problem.ys, problem.tensors, stop=problem.stop, between=problem.between, linear=linear)
+
+
 class Rows:
     """Unit vectors of one y, pulled back to all xs: the rows of the Jacobian (for complex y their conjugates are)."""
 
-    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
-        self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
-        self._between = rules.between(ys, self._xs, stop)
-        self._pullback = _vjp.Pullback(ys, self._xs, stop=stop, between=self._between)
-        self.xs = [Space.of(x) for x in xs]
-        branches = crosses_v1_branches(self._between)
-        self._in_frames = branches or crosses_v1_loops(self._between)
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self._pullback = _pullback(problem)
+        self.xs = [Space.of(x) for x in problem.xs]
+        branches = crosses_v1_branches(problem.between)
+        self._in_frames = branches or crosses_v1_loops(problem.between)
         # The vectoriser has nothing for V1 branches, and in a V1 loop inside of another loses count without a word.
-        self._vectorisable = not (branches or crosses_nested_loops(self._between))
+        self._vectorisable = not (branches or crosses_nested_loops(problem.between))
 
     def on(self, k: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
         """The map from cotangents of y number k, which `seeds` gives, to the derivatives by all xs."""
-        places = range(len(self._ys))
+        places = range(len(self.problem.ys))
         return self._map(count, seeds, lambda v: self._pullback([v if i == k else None for i in places]))
 
     def linear(self, k: int) -> LinearMap:
         """The map whose basis are the unit vectors of y number k, begun behind a linear last layer if there is one."""
-        y = self._ys[k]
-        space, end = Space.of(y), linear_end(self._between, y)
+        y = self.problem.ys[k]
+        space, end = Space.of(y), linear_end(self.problem.between, y)
         if end is None:
             return self.on(k, space.size, unit_vectors(space))
-        pull = _vjp.Pullback([end.start], self._xs, stop=self._stop)
+        pull = _pullback(self.problem.part(ys=[end.start]))
         return self._map(space.size, end.seeds, lambda v: pull([v]))
 
     def in_one_loop(self) -> bool:
         """True if all ys, of one dtype, are computed by the same loops: these go backward once for all of them."""
-        loops = [crossed_loops(rules.between([y], self._xs, self._stop)) for y in self._ys]
-        alike = all(y.dtype.base_dtype == self._ys[0].dtype.base_dtype for y in self._ys)
-        return len(loops) > 1 and alike and bool(loops[0]) and all(found == loops[0] for found in loops)
+        ys = self.problem.ys
+        if len(ys) == 1 or not crossed_loops(self.problem.between):
+            return False
+        loops = [crossed_loops(self.problem.part(ys=[y]).between) for y in ys]
+        alike = all(y.dtype.base_dtype == ys[0].dtype.base_dtype for y in ys)
+        return alike and bool(loops[0]) and all(found == loops[0] for found in loops)
 
     def joint(self) -> tuple[LinearMap, list[Count]]:
         """The map whose basis are the unit vectors of all ys, one y after the other, and where that of each y ends."""
-        ends = list(itertools.accumulate(Space.of(y).size for y in self._ys))
+        ends = list(itertools.accumulate(Space.of(y).size for y in self.problem.ys))
         static = tf.TensorShape([ends[-1] if isinstance(ends[-1], int) else None])
-        whole = Space(self._ys[0].dtype.base_dtype, static, tf.reshape(ends[-1], [1]))
+        whole = Space(self.problem.ys[0].dtype.base_dtype, static, tf.reshape(ends[-1], [1]))
         return self.flat(ends[-1], unit_vectors(whole)), ends
 
     def flat(self, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
         """The map from cotangents of all ys, flattened one after the other, to the derivatives by all xs."""
-        spaces = [Space.of(y) for y in self._ys]
+        spaces = [Space.of(y) for y in self.problem.ys]
         return self._map(count, seeds, lambda cotangent: self._pullback(split(cotangent, spaces)))
 
     def _map(self, count, seeds, pull) -> LinearMap:
-        frames = self._in_frames, self._vectorisable, bytes_on_the_way(self._between) if self._in_frames else 0
+        frames = self._in_frames, self._vectorisable, bytes_on_the_way(self.problem.between) if self._in_frames else 0
         return LinearMap(count, seeds, lambda v: _conjugated(pull(v)), self.xs, None, *frames)
 
 
@@ -192,15 +199,14 @@ class Columns:
     over, and V1 loops TensorFlow does not differentiate twice.
     """
 
-    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]):
-        self._ys, self._xs, self._stop = list(ys), [x.tensor for x in xs], list(stop)
-        between = rules.between(ys, self._xs, stop)
-        self.ys, self._of_xs = [Space.of(y) for y in ys], [Space.of(x) for x in xs]
+    def __init__(self, problem: Problem):
+        self.problem, between = problem, problem.between
+        self.ys, self._of_xs = [Space.of(y) for y in problem.ys], [Space.of(x) for x in problem.xs]
         self._in_frames = crosses_v1_loops(between) or crosses_v1_branches(between)
         self._forward = crosses_control_flow(between)
         if not self._forward:
-            self._dummies = [tf.ones_like(y, name="dummy") for y in ys]
-            self._pulled = _vjp.vjp(ys, self._xs, self._dummies, stop=stop, between=between, linear=True)
+            self._dummies = [tf.ones_like(y, name="dummy") for y in problem.ys]
+            self._pulled = _pullback(problem, linear=True)(self._dummies)
 
     def on(self, i: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
         """The map from tangents of x number i, which `seeds` gives, to those of all ys; None if no y depends on it."""
@@ -214,7 +220,7 @@ class Columns:
     def flat(self, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap | None:
         """The map from tangents of all xs, flattened one after the other, to those of all ys; None if none depends."""
         if self._forward:
-            places = range(len(self._xs))
+            places = range(len(self.problem.xs))
             return self._pushing(places, count, seeds, lambda v, number: split(v, self._of_xs, number))
         there = [i for i, pulled in enumerate(self._pulled) if pulled is not None]
         if not there:
@@ -228,13 +234,15 @@ class Columns:
         return LinearMap(count, seeds, push_all, self.ys)
 
     def _pushing(self, places: Sequence[int], count: Count, seeds, parts) -> LinearMap | None:
-        ys, xs = self._ys, [self._xs[i] for i in places]
-        between = rules.between(ys, xs, self._stop)
+        problem = self.problem
+        if len(places) < len(problem.xs):
+            problem = problem.part(xs=[problem.xs[i] for i in places])
+        between = problem.between
         if not any(between.connected):
             return None
 
         def pushed(tangents, number=None):
-            return push(between, ys, xs, parts(tangents, number), number)
+            return push(between, problem.ys, problem.tensors, parts(tangents, number), number)
 
         together = pushed if takes_stacked_tangents(between) else None
         size = bytes_on_the_way(between) if self._in_frames else 0

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, rules
 from .._op_types import LOOPS
+from .._problem import Problem
 from ..errors import MissingRuleError, NotLinearError
 from ._crossings import crosses_nested_loops, crosses_v1_branches, crosses_v1_loops
 from ._linear_maps import Columns, Rows
@@ -27,27 +27,25 @@ def check_mode(mode: str) -> None:
         raise ValueError(f"mode={mode!r}; wanted one of {', '.join(map(repr, MODES))}")
 
 
-def choose(
-    mode: str, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]
-) -> Rows | Columns:
+def choose(mode: str, problem: Problem) -> Rows | Columns:
     """What computes the Jacobian.
 
     "auto" takes columns if they cost less than rows; not where the sizes are unknown, nor where an op on the way has no
     second derivative.
     """
-    if mode == "columns" or (mode == "auto" and _columns_are_cheaper(ys, xs, stop)):
+    if mode == "columns" or (mode == "auto" and _columns_are_cheaper(problem)):
         try:
-            return Columns(ys, xs, stop)
+            return Columns(problem)
         except (MissingRuleError, NotLinearError) as error:
             if mode == "columns":
                 raise
-            _log.info("the Jacobian of %s goes by rows, since columns cannot be had: %s", ys[0].name, error)
-    return Rows(ys, xs, stop)
+            _log.info("the Jacobian of %s goes by rows, since columns cannot be had: %s", problem.ys[0].name, error)
+    return Rows(problem)
 
 
-def _columns_are_cheaper(ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor]) -> bool:
-    between = rules.between(ys, [x.tensor for x in xs], stop)
-    columns, rows = _elements(xs), _elements(ys)
+def _columns_are_cheaper(problem: Problem) -> bool:
+    between = problem.between
+    columns, rows = _elements(problem.xs), _elements(problem.ys)
     if crosses_nested_loops(between) or crosses_v1_branches(between):
         return columns * _BESIDE_SINGLE_ROWS < rows or rows == float("inf")
     loops = crosses_v1_loops(between) or any(op.type in LOOPS for op in between.ops)

@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .._flat import Flat
-from .._problem import Call
+from .._problem import posed
 from ..errors import ShapeError
 from ._data import Data
 from ._operator import GraphOperator, Product
@@ -48,12 +48,12 @@ class EmpiricalFisher(GraphOperator):
         disconnected: str = "raise",
     ):
         data = Data.of(feed_dict, batches, reduction)
-        with Call(losses, xs, None, disconnected, "EmpiricalFisher") as call:
-            flat = flat_of(call)
-            require_real(call.ys)
-            push, pull = Push(call.ys, call.tensors), Pull(call.ys, call.xs)
-            require_paths(pull.connected, call, disconnected)
-            count = tf.add_n([tf.size(y) for y in call.ys])
+        with posed(losses, xs, disconnected=disconnected, name="EmpiricalFisher") as problem:
+            flat = flat_of(problem)
+            require_real(problem.ys)
+            push, pull = Push(problem), Pull(problem)
+            require_paths(pull.connected, problem, disconnected)
+            count = tf.add_n([tf.size(y) for y in problem.ys])
         super().__init__((flat.size, flat.size), flat, data, session=session, block_size=block_size)
         build = _scaled(lambda tangents, count: pull(push(tangents, count), count), flat, data, count)
         with self.graph.as_default():
@@ -106,14 +106,14 @@ class Fisher(GraphOperator):
         if likelihood not in _SCORES:
             raise ValueError(f"likelihood={likelihood!r}; wanted one of {', '.join(map(repr, _SCORES))}")
         data = Data.of(feed_dict, batches, reduction)
-        with Call(outputs, xs, None, disconnected, "Fisher") as call:
-            flat = flat_of(call)
-            require_real(call.ys)
-            if len(call.ys) != 1 or call.ys[0].shape.rank == 0:
+        with posed(outputs, xs, disconnected=disconnected, name="Fisher") as problem:
+            flat = flat_of(problem)
+            require_real(problem.ys)
+            if len(problem.ys) != 1 or problem.ys[0].shape.rank == 0:
                 raise ShapeError("outputs must be one tensor [B, ...] with the examples first")
-            push, pull = Push(call.ys, call.tensors), Pull(call.ys, call.xs)
-            require_paths(pull.connected, call, disconnected)
-            (y,) = call.ys
+            push, pull = Push(problem), Pull(problem)
+            require_paths(pull.connected, problem, disconnected)
+            (y,) = problem.ys
             number = tf.placeholder_with_default(0, [], name="batch_number")
             scores = _SCORES[likelihood](y, samples, tf.stack([seed, number]))
             scores = tf.reshape(scores, [samples, tf.shape(y)[0], -1])

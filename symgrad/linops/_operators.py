@@ -8,7 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _vjp
 from .._flat import Flat
-from .._problem import Call
+from .._problem import Problem, posed
 from ..errors import DisconnectedError, DtypeError, ShapeError
 from ._data import Data
 from ._operator import GraphOperator, Product
@@ -57,13 +57,13 @@ class Jacobian(GraphOperator):
         disconnected: str = "raise",
     ):
         data = Data.of(feed_dict, batches, "sum")
-        with Call(ys, xs, None, disconnected, "Jacobian") as call:
-            flat = flat_of(call)
-            require_real(call.ys)
-            self._ys = call.ys
-            push, pull = Push(call.ys, call.tensors), Pull(call.ys, call.xs)
-            require_paths(pull.connected, call, disconnected)
-            sizes = tf.stack([tf.size(y) for y in call.ys])
+        with posed(ys, xs, disconnected=disconnected, name="Jacobian") as problem:
+            flat = flat_of(problem)
+            require_real(problem.ys)
+            self._ys = problem.ys
+            push, pull = Push(problem), Pull(problem)
+            require_paths(pull.connected, problem, disconnected)
+            sizes = tf.stack([tf.size(y) for y in problem.ys])
         super().__init__((0, flat.size), flat, data, session=session, block_size=block_size)
         self._rows = [int(np.sum(self._run(sizes, feeds))) for feeds in data.feeds()]
         self.shape = (sum(self._rows), flat.size)
@@ -151,10 +151,10 @@ class Hessian(GraphOperator):
         disconnected: str = "raise",
     ):
         data = Data.of(feed_dict, batches, reduction)
-        with Call(loss, xs, None, disconnected, "Hessian") as call:
-            flat = flat_of(call)
-            gradients = slopes_of(call, disconnected)
-            push = Push(gradients, call.tensors)
+        with posed(loss, xs, disconnected=disconnected, name="Hessian") as problem:
+            flat = flat_of(problem)
+            gradients = slopes_of(problem, disconnected)
+            push = Push(Problem(gradients, problem.xs))
         super().__init__((flat.size, flat.size), flat, data, session=session, block_size=block_size)
 
         def build(block: tf.Tensor, count: Stack) -> tf.Tensor:
@@ -204,14 +204,14 @@ class GGN(GraphOperator):
         disconnected: str = "raise",
     ):
         data = Data.of(feed_dict, batches, reduction)
-        with Call(loss, outputs, None, disconnected, "GGN") as of_loss:
+        with posed(loss, outputs, disconnected=disconnected, name="GGN") as of_loss:
             leaves = [x.value() for x in of_loss.xs]
             require_real(leaves)
-            curve = Push(slopes_of(of_loss, disconnected), of_loss.tensors)
-        with Call(leaves, xs, None, disconnected, "GGN") as call:
-            flat = flat_of(call)
-            push, pull = Push(leaves, call.tensors), Pull(leaves, call.xs)
-            require_paths(pull.connected, call, disconnected)
+            curve = Push(Problem(slopes_of(of_loss, disconnected), of_loss.xs))
+        with posed(leaves, xs, disconnected=disconnected, name="GGN") as problem:
+            flat = flat_of(problem)
+            push, pull = Push(problem), Pull(problem)
+            require_paths(pull.connected, problem, disconnected)
         super().__init__((flat.size, flat.size), flat, data, session=session, block_size=block_size)
 
         def build(block: tf.Tensor, count: Stack) -> tf.Tensor:
@@ -223,17 +223,17 @@ class GGN(GraphOperator):
             self._ways["forward"] = Product("GGN", build, width=flat.size, dtype=flat.dtype, stacks=stacks)
 
 
-def flat_of(call: Call) -> Flat:
+def flat_of(problem: Problem) -> Flat:
     """xs as one vector; its dtype is the widest of theirs.
 
     Raises:
       DtypeError: one is complex.
     """
-    for x in call.xs:
+    for x in problem.xs:
         if x.dtype.is_complex:
             raise DtypeError(f"{x.label} is {x.dtype.name}; {_REAL}")
-    widest = tf.as_dtype(np.result_type(np.float32, *(x.dtype.as_numpy_dtype for x in call.xs)))
-    return Flat([x.given for x in call.xs], widest)
+    widest = tf.as_dtype(np.result_type(np.float32, *(x.dtype.as_numpy_dtype for x in problem.xs)))
+    return Flat([x.given for x in problem.xs], widest)
 
 
 def require_real(tensors: Sequence[tf.Tensor]) -> None:
@@ -249,28 +249,28 @@ _REAL = (
 )
 
 
-def require_paths(connected: Sequence[bool], call: Call, disconnected: str) -> None:
+def require_paths(connected: Sequence[bool], problem: Problem, disconnected: str) -> None:
     """Raise DisconnectedError for an x that no path leaves, unless that is allowed."""
     from .. import diagnose
 
-    lost = [x.tensor for x, c in zip(call.xs, connected, strict=True) if not c]
+    lost = [x.tensor for x, c in zip(problem.xs, connected, strict=True) if not c]
     if lost and disconnected == "raise":
-        causes = "\n".join(map(str, diagnose.why_none(call.ys, lost)))
+        causes = "\n".join(map(str, diagnose.why_none(problem.ys, lost)))
         raise DisconnectedError(f'{causes}\nPass disconnected="zero" if this is meant to be so.')
 
 
-def slopes_of(call: Call, disconnected: str) -> list[tf.Tensor]:
+def slopes_of(problem: Problem, disconnected: str) -> list[tf.Tensor]:
     """The gradient of a scalar loss by each x; zeros where there is none and that is allowed."""
-    if len(call.ys) != 1 or call.ys[0].shape.rank not in (0, None):
-        shapes = ", ".join(f"{y.name} of shape {y.shape}" for y in call.ys)
+    if len(problem.ys) != 1 or problem.ys[0].shape.rank not in (0, None):
+        shapes = ", ".join(f"{y.name} of shape {y.shape}" for y in problem.ys)
         raise ShapeError(f"the loss must be one scalar, came {shapes}; reduce it (tf.reduce_mean)")
-    require_real(call.ys)
-    (loss,) = call.ys
+    require_real(problem.ys)
+    (loss,) = problem.ys
     with tf.control_dependencies([tf.debugging.assert_rank(loss, 0, message="the loss must be one scalar")]):
         one = tf.ones_like(loss)
-    found = _vjp.vjp([loss], call.tensors, [one])
-    require_paths([g is not None for g in found], call, disconnected)
-    return [x.zeros() if g is None else g for g, x in zip(found, call.xs, strict=True)]
+    found = _vjp.vjp([loss], problem.tensors, [one], between=problem.between)
+    require_paths([g is not None for g in found], problem, disconnected)
+    return [x.zeros() if g is None else g for g, x in zip(found, problem.xs, strict=True)]
 
 
 def _rows_of(tangent: tf.Tensor, count: Stack, dtype: tf.DType) -> tf.Tensor:

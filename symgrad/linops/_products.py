@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp, rules
+from .. import _vjp
 from .._jacobians._crossings import (
     crosses_nested_loops,
     crosses_v1_branches,
@@ -13,6 +13,7 @@ from .._jacobians._crossings import (
     takes_stacked_tangents,
 )
 from .._pfor import reason, strict_pfor
+from .._problem import Problem
 from .._sizes import Count
 from .._tangents import push
 
@@ -29,15 +30,14 @@ class Push:
       stacks: whether many vectors can go at once.
     """
 
-    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor]):
-        self._ys, self._xs = list(ys), list(xs)
-        self._between = rules.between(self._ys, self._xs)
-        self.stacks = takes_stacked_tangents(self._between)
+    def __init__(self, problem: Problem):
+        self._problem = problem
+        self.stacks = takes_stacked_tangents(problem.between)
 
     def __call__(self, tangents: Sequence[tf.Tensor], count: Stack) -> list[tf.Tensor]:
         """For each y its tangents, stacked if `count` is given; zeros where no path leads."""
-        found = push(self._between, self._ys, self._xs, list(tangents), count)
-        return [_full(y, t, count) for y, t in zip(self._ys, found, strict=True)]
+        found = push(self._problem.between, self._problem.ys, self._problem.tensors, list(tangents), count)
+        return [_full(y, t, count) for y, t in zip(self._problem.ys, found, strict=True)]
 
 
 class Pull:
@@ -48,9 +48,8 @@ class Pull:
       connected: for each x whether a path leads from it.
     """
 
-    def __init__(self, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input]):
-        self._ys, self._xs = list(ys), list(xs)
-        self._between = between = rules.between(self._ys, [x.tensor for x in xs])
+    def __init__(self, problem: Problem):
+        self._problem, between = problem, problem.between
         self.connected = list(between.connected)
         # TensorFlow's vectoriser enters no V1 loop or branch that exists.
         self.stacks = not (crosses_v1_loops(between) or crosses_v1_branches(between) or crosses_nested_loops(between))
@@ -58,11 +57,12 @@ class Pull:
     def __call__(self, cotangents: Sequence[tf.Tensor], count: Stack) -> list[tf.Tensor]:
         """For each x its cotangents, stacked if `count` is given; zeros where no path leads."""
         # Made anew for each product: a session that has run the copies of V2 loops in it refuses their gradients.
-        pullback = _vjp.Pullback(self._ys, [x.tensor for x in self._xs], between=self._between)
+        problem = self._problem
+        pullback = _vjp.Pullback(problem.ys, problem.tensors, between=problem.between)
 
         def one(vectors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
             found = pullback(vectors)
-            return [x.zeros() if g is None else g for g, x in zip(found, self._xs, strict=True)]
+            return [x.zeros() if g is None else g for g, x in zip(found, problem.xs, strict=True)]
 
         if count is None:
             return one(cotangents)

@@ -4,13 +4,13 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, rules
+from .. import _tensors
 from .._jacobians import _limits
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Rows, Space, units_for_all_examples
 from .._jacobians._mode import check_mode, choose
 from .._jacobians._sweep import check_block_size, sweep
-from .._problem import Call
+from .._problem import Problem, posed
 from ..errors import ShapeError
 from . import _disconnected
 
@@ -57,19 +57,18 @@ def batch_jacobian(
     """
     check_mode(mode)
     check_block_size(block_size)
-    with Call(y, x, None, disconnected, name) as call:
-        if len(call.ys) != 1 or len(call.xs) != 1:
+    with posed(y, x, disconnected=disconnected, name=name) as problem:
+        if len(problem.ys) != 1 or len(problem.xs) != 1:
             raise ShapeError("batch_jacobian takes one y and one x; call it for each pair, or use jacobian")
-        (out,), (into,) = call.ys, call.xs
+        (out,), (into,) = problem.ys, problem.xs
         static = _batched_shape(out, into)
         _limits.check_result(static, out.dtype, f"the batch Jacobian of {out.name} by {into.label}")
-        between = rules.between(call.ys, call.tensors)
-        check_holomorphic(between, call.ys, call.xs)
-        result = _tabulated(call, mode, block_size)
+        check_holomorphic(problem)
+        result = _tabulated(problem, mode, block_size)
         if result is None:
-            _disconnected.for_inputs([None], call.ys, call.xs, "raise" if disconnected == "raise" else "none")
-            return None if disconnected == "none" else _in_shape(None, call, static)
-        return _in_shape(result, call, static)
+            _disconnected.for_inputs([None], problem, "raise" if disconnected == "raise" else "none")
+            return None if disconnected == "none" else _in_shape(None, problem, static)
+        return _in_shape(result, problem, static)
 
 
 def _batched_shape(y: tf.Tensor, x: _tensors.Input) -> tf.TensorShape:
@@ -84,10 +83,10 @@ def _batched_shape(y: tf.Tensor, x: _tensors.Input) -> tf.TensorShape:
     return y.shape[:1].merge_with(x.shape[:1]).concatenate(y.shape[1:]).concatenate(x.shape[1:])
 
 
-def _tabulated(call: Call, mode: str, block_size: int | None) -> tf.Tensor | None:
+def _tabulated(problem: Problem, mode: str, block_size: int | None) -> tf.Tensor | None:
     """The result as [B, outputs of an example, inputs of an example], None without a path."""
-    (y,), (x,) = call.ys, call.xs
-    maps = choose(mode, call.ys, call.xs, call.stop)
+    (y,), (x,) = problem.ys, problem.xs
+    maps = choose(mode, problem)
     by_rows = isinstance(maps, Rows)
     source, target = (y, x) if by_rows else (x, y)
     count, seeds = units_for_all_examples(Space.of(source))
@@ -106,8 +105,8 @@ def _nonempty(like: Any) -> bool:
     return tf.TensorShape(like.shape).num_elements() != 0
 
 
-def _in_shape(found: tf.Tensor | None, call: Call, static: tf.TensorShape) -> tf.Tensor:
-    of_y, of_x = Space.of(call.ys[0]), Space.of(call.xs[0])
+def _in_shape(found: tf.Tensor | None, problem: Problem, static: tf.TensorShape) -> tf.Tensor:
+    of_y, of_x = Space.of(problem.ys[0]), Space.of(problem.xs[0])
     whole = Space(of_y.dtype, static, tf.concat([of_y.shape, of_x.shape[1:]], 0))
     if found is None or static.num_elements() == 0:
         return whole.zeros()

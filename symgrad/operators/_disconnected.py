@@ -5,38 +5,34 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk, diagnose
+from .. import diagnose
+from .._problem import Problem
 from ..errors import DisconnectedError
 
 
-def for_inputs(
-    found: Sequence[tf.Tensor | None], ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], disconnected: str, stop=()
-) -> list[Any]:
+def for_inputs(found: Sequence[tf.Tensor | None], problem: Problem, disconnected: str) -> list[Any]:
     """The derivatives by x: those that are None raise, become zeros shaped like x, or stay None."""
-    absent = [x for g, x in zip(found, xs) if g is None]
+    absent = [x for g, x in zip(found, problem.xs, strict=True) if g is None]
     if absent and disconnected == "raise":
-        raise DisconnectedError(_explain(ys, [x.tensor for x in absent], stop))
-    return [x.zeros() if g is None and disconnected == "zero" else g for g, x in zip(found, xs)]
+        raise DisconnectedError(_explain(problem.ys, [x.tensor for x in absent], problem.stop))
+    return [x.zeros() if g is None and disconnected == "zero" else g for g, x in zip(found, problem.xs, strict=True)]
 
 
-def for_outputs(
-    found: Sequence[tf.Tensor | None], ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], disconnected: str, stop=()
-) -> list[Any]:
+def for_outputs(found: Sequence[tf.Tensor | None], problem: Problem, disconnected: str) -> list[Any]:
     """The derivatives by y: those that are None raise, become zeros shaped like y, or stay None."""
-    absent = [y for t, y in zip(found, ys) if t is None]
+    ys, xs, stop = problem.ys, problem.tensors, problem.stop
+    absent = [y for t, y in zip(found, ys, strict=True) if t is None]
     if absent and disconnected == "raise":
-        tensors = [x.tensor for x in xs]
-        raise DisconnectedError("\n".join(f"{y.name} depends on no x. {_explain([y], tensors, stop)}" for y in absent))
-    return [tf.zeros_like(y) if t is None and disconnected == "zero" else t for t, y in zip(found, ys)]
+        raise DisconnectedError("\n".join(f"{y.name} depends on no x. {_explain([y], xs, stop)}" for y in absent))
+    return [tf.zeros_like(y) if t is None and disconnected == "zero" else t for t, y in zip(found, ys, strict=True)]
 
 
-def for_paths(
-    between: _walk.Between, ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], disconnected: str, stop=()
-) -> None:
+def for_paths(problem: Problem, disconnected: str) -> None:
     """Raise, if asked for, before anything is built: for a y that no path reaches and an x that no path leaves."""
     if disconnected == "raise":
-        for_outputs([y if r else None for y, r in zip(ys, between.reached)], ys, xs, disconnected, stop)
-        for_inputs([x.tensor if c else None for x, c in zip(xs, between.connected)], ys, xs, disconnected, stop)
+        reached, connected = problem.between.reached, problem.between.connected
+        for_outputs([y if r else None for y, r in zip(problem.ys, reached, strict=True)], problem, disconnected)
+        for_inputs([t if c else None for t, c in zip(problem.tensors, connected, strict=True)], problem, disconnected)
 
 
 def _explain(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], stop: Sequence[tf.Tensor]) -> str:

@@ -14,7 +14,7 @@ from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import LinearMap, Space
 from .._jacobians._one_example import Examples
 from .._jacobians._sweep import sweep
-from .._problem import Call
+from .._problem import Problem, posed
 from .._sizes import known_sizes
 from ..errors import DisconnectedError, DtypeError, ShapeError
 from . import _disconnected
@@ -53,26 +53,26 @@ def example_jacobian(y: Any, xs: Any, *, rows: Any, disconnected: str = "raise",
       array([[ 6., 12.],
              [42., 56.]], dtype=float32)
     """
-    with Call(y, xs, None, disconnected, name) as call:
-        if len(call.ys) != 1:
+    with posed(y, xs, disconnected=disconnected, name=name) as problem:
+        if len(problem.ys) != 1:
             raise ShapeError("example_jacobian takes one y; call it for each, or use jacobian")
-        (out,) = call.ys
+        (out,) = problem.ys
         examples = Examples(out, _rows(rows, out.graph))
-        _refuse_batches_as_xs(examples, rows, call)
-        for x in call.xs:
+        _refuse_batches_as_xs(examples, rows, problem)
+        for x in problem.xs:
             _limits.check_result(out.shape.concatenate(x.shape), out.dtype, f"the Jacobian of {out.name} by {x.label}")
-        between = rules.between(call.ys, call.tensors)
-        _disconnected.for_paths(between, call.ys, call.xs, disconnected)
-        check_holomorphic(between, call.ys, call.xs)
+        between = problem.between
+        _disconnected.for_paths(problem, disconnected)
+        check_holomorphic(problem)
         if examples.in_v1_control_flow or crosses_v1_loops(between) or crosses_v1_branches(between):
             _log.info(
                 "the Jacobian of %s goes through the whole batch for each row: it crosses V1 control flow", out.name
             )
-            (found,) = grid(call.ys, call.xs, call.stop, mode="auto", block_size=None)
+            (found,) = grid(problem, mode="auto", block_size=None)
         else:
-            found = _by_examples(out, call.xs, examples)
+            found = _by_examples(out, problem.xs, examples)
         if disconnected == "none":
-            found = [f if connected else None for f, connected in zip(found, between.connected)]
+            found = [f if connected else None for f, connected in zip(found, between.connected, strict=True)]
         return _tensors.pack(xs, found)
 
 
@@ -88,15 +88,15 @@ def _rows(rows: Any, graph: tf.Graph) -> list[tf.Tensor]:
     return given
 
 
-def _refuse_batches_as_xs(examples: Examples, rows: Any, call: Call) -> None:
+def _refuse_batches_as_xs(examples: Examples, rows: Any, problem: Problem) -> None:
     """Raise for an x that is computed from the rows, and for rows that are computed from an x."""
-    for x in call.xs:
+    for x in problem.xs:
         if not _tensors.is_variable(x.given) and examples.depends(x.given):
             raise ShapeError(
                 f"{x.label} is computed from rows; wanted what examples share (see symgrad.batch_jacobian)"
             )
     ends = [t for t in _tensors.flatten(rows) if _tensors.is_floating(t)]
-    if ends and any(rules.between(ends, call.tensors).reached):
+    if ends and any(rules.between(ends, problem.tensors).reached):
         raise ShapeError("rows are computed from xs, so that a way to y would be left out; give what they are made of")
 
 

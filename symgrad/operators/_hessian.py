@@ -5,12 +5,12 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp, rules
+from .. import _tensors, _vjp
 from .._jacobians._crossings import crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
 from .._jacobians._sweep import check_block_size
-from .._problem import Call
+from .._problem import Problem, posed, shaped
 from ..errors import ShapeError
 from . import _disconnected
 from ._jacobian import block, grid
@@ -47,19 +47,20 @@ def hessian(
              [2., 0.]], dtype=float32)
     """
     check_block_size(block_size)
-    with Call(y, xs, None, disconnected, name) as call:
-        between = rules.between(call.ys, call.tensors)
-        check_holomorphic(between, call.ys, call.xs)
-        gradients = first_derivatives(call, disconnected)
+    with posed(y, xs, disconnected=disconnected, name=name) as problem:
+        check_holomorphic(problem)
+        gradients = first_derivatives(problem, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
-        given = [call.xs[i] for i in connected]
+        given = [problem.xs[i] for i in connected]
         # Backwards through the gradient of a V1 loop there is no way.
-        mode = "columns" if crosses_v1_loops(between) else "rows"
-        found = grid([gradients[i] for i in connected], given, [], mode=mode, block_size=block_size) if given else []
-        blocks = {(i, j): b for i, row in zip(connected, found) for j, b in zip(connected, row)}
+        mode = "columns" if crosses_v1_loops(problem.between) else "rows"
+        second = Problem([gradients[i] for i in connected], given)
+        found = grid(second, mode=mode, block_size=block_size) if given else []
+        pairs = [(i, j) for i in connected for j in connected]
+        blocks = dict(zip(pairs, (b for row in found for b in row), strict=True))
         rows = [
-            [blocks[i, j] if (i, j) in blocks else _absent(a, b, disconnected) for j, b in enumerate(call.xs)]
-            for i, a in enumerate(call.xs)
+            [blocks[i, j] if (i, j) in blocks else _absent(a, b, disconnected) for j, b in enumerate(problem.xs)]
+            for i, a in enumerate(problem.xs)
         ]
         return _tensors.pack(xs, [_tensors.pack(xs, row) for row in rows])
 
@@ -94,24 +95,24 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str
 
     Reference: B. Pearlmutter (1994), Fast exact multiplication by the Hessian, Neural Computation 6(1).
     """
-    with Call(y, xs, None, disconnected, name, vectors) as call:
-        require_scalar(call.ys)
-        if any(y.dtype.is_complex for y in call.ys):
-            check_holomorphic(rules.between(call.ys, call.tensors), call.ys, call.xs)
-        tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
-        gradients = first_derivatives(call, disconnected)
+    with posed(y, xs, disconnected=disconnected, name=name, vectors=vectors) as problem:
+        require_scalar(problem.ys)
+        if any(y.dtype.is_complex for y in problem.ys):
+            check_holomorphic(problem)
+        tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
+        gradients = first_derivatives(problem, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
-        products: list[Any] = [None if disconnected == "none" else x.zeros() for x in call.xs]
+        products: list[Any] = [None if disconnected == "none" else x.zeros() for x in problem.xs]
         if connected:
             pushed = Rop(
                 [gradients[i] for i in connected],
-                [call.xs[i].given for i in connected],
+                [problem.xs[i].given for i in connected],
                 [tangents[i] for i in connected],
                 disconnected="zero",
             )
-            for i, product in zip(connected, pushed):
+            for i, product in zip(connected, pushed, strict=True):
                 products[i] = product
-        return _tensors.pack(xs, call.shaped(products, call.xs))
+        return _tensors.pack(xs, shaped(products, problem.xs))
 
 
 @tf.autograph.experimental.do_not_convert
@@ -146,25 +147,25 @@ def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str =
     Reference: N. Schraudolph (2002), Fast curvature matrix-vector products for second-order gradient descent, Neural
     Computation 14(7).
     """
-    with Call(loss, xs, None, disconnected, name, vectors) as call:
-        require_scalar(call.ys)
-        tangents = _tensors.vectors(vectors, xs, call.xs, "vectors")
+    with posed(loss, xs, disconnected=disconnected, name=name, vectors=vectors) as problem:
+        require_scalar(problem.ys)
+        tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
         leaves = _tensors.outputs(outputs)
-        given = [x.given for x in call.xs]
+        given = [x.given for x in problem.xs]
         judged = "raise" if disconnected == "raise" else "zero"
         pushed = Rop(leaves, given, tangents, disconnected=judged)
         curved = hvp(loss, leaves, pushed, disconnected=judged)
-        holomorphic = call.ys[0].dtype.is_complex
+        holomorphic = problem.ys[0].dtype.is_complex
         pulled = Lop(leaves, given, _conjugated(curved) if holomorphic else curved, disconnected=disconnected)
-        return _tensors.pack(xs, call.shaped(_conjugated(pulled) if holomorphic else pulled, call.xs))
+        return _tensors.pack(xs, shaped(_conjugated(pulled) if holomorphic else pulled, problem.xs))
 
 
-def first_derivatives(call: Call, disconnected: str) -> list[tf.Tensor | None]:
+def first_derivatives(problem: Problem, disconnected: str) -> list[tf.Tensor | None]:
     """dy/dx of a scalar y for each x; None where y does not depend on x and that is allowed."""
-    require_scalar(call.ys)
-    (y,) = call.ys
-    found = _vjp.vjp([y], call.tensors, [_one(y)])
-    _disconnected.for_inputs(found, call.ys, call.xs, "raise" if disconnected == "raise" else "none")
+    require_scalar(problem.ys)
+    (y,) = problem.ys
+    found = _vjp.vjp([y], problem.tensors, [_one(y)], between=problem.between)
+    _disconnected.for_inputs(found, problem, "raise" if disconnected == "raise" else "none")
     # TensorFlow's gradient is the conjugate of the derivative of a holomorphic function.
     return _conjugated(found) if y.dtype.is_complex else found
 

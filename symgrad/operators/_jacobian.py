@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, rules
+from .. import _tensors
 from .._jacobians import _limits
 from .._jacobians._bottleneck import waist
 from .._jacobians._devices import Shared, check_devices, check_shareable
@@ -14,7 +14,7 @@ from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Columns, LinearMap, Rows, Space
 from .._jacobians._mode import check_mode, choose
 from .._jacobians._sweep import check_block_size, sweep
-from .._problem import Call
+from .._problem import Problem, posed
 from . import _disconnected
 
 
@@ -72,64 +72,59 @@ def jacobian(
     check_mode(mode)
     check_block_size(block_size)
     devices = check_devices(devices)
-    with Call(ys, xs, stop_gradients, disconnected, name) as call:
-        between = rules.between(call.ys, call.tensors, call.stop)
-        reached, connected = between.reached, between.connected
-        _disconnected.for_paths(between, call.ys, call.xs, disconnected, call.stop)
-        check_holomorphic(between, call.ys, call.xs)
+    with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name) as problem:
+        _disconnected.for_paths(problem, disconnected)
+        check_holomorphic(problem)
         if devices is not None:
-            check_shareable(between)
-        found = grid(call.ys, call.xs, call.stop, mode=mode, block_size=block_size, devices=devices)
+            check_shareable(problem.between)
+        blocks = grid(problem, mode=mode, block_size=block_size, devices=devices)
         if disconnected == "none":
-            blocks = [[b if r and c else None for b, c in zip(row, connected)] for row, r in zip(found, reached)]
-        else:
-            blocks = found
+            reached, connected = problem.between.reached, problem.between.connected
+            blocks = [
+                [b if r and c else None for b, c in zip(row, connected, strict=True)]
+                for row, r in zip(blocks, reached, strict=True)
+            ]
         return _tensors.pack(ys, [_tensors.pack(xs, row) for row in blocks])
 
 
 def grid(
-    ys: Sequence[tf.Tensor],
-    xs: Sequence[_tensors.Input],
-    stop: Sequence[tf.Tensor],
-    *,
-    mode: str,
-    block_size: int | None,
-    devices: Sequence[str] | None = None,
+    problem: Problem, *, mode: str, block_size: int | None, devices: Sequence[str] | None = None
 ) -> list[list[tf.Tensor]]:
     """dy_k/dx_i for every pair, in its shape; zeros where y_k does not depend on x_i."""
-    for y in ys:
-        for x in xs:
+    for y in problem.ys:
+        for x in problem.xs:
             _limits.check_result(y.shape.concatenate(x.shape), y.dtype, f"the Jacobian of {y.name} by {x.label}")
     if devices is None:
-        found = _tabulated(ys, xs, stop, mode, block_size)
+        found = _tabulated(problem, mode, block_size)
     else:
-        found = Shared(devices, block_size).grid(ys, xs, stop, mode)
-    of_ys, of_xs = [Space.of(y) for y in ys], [Space.of(x) for x in xs]
-    return [[block(y, x, b) for x, b in zip(of_xs, row)] for y, row in zip(of_ys, found)]
+        found = Shared(devices, block_size).grid(problem, mode)
+    of_ys, of_xs = [Space.of(y) for y in problem.ys], [Space.of(x) for x in problem.xs]
+    pairs = zip(of_ys, found, strict=True)
+    return [[block(y, x, b) for x, b in zip(of_xs, row, strict=True)] for y, row in pairs]
 
 
-def _tabulated(ys, xs, stop, mode: str, block_size: int | None) -> Grid:
+def _tabulated(problem: Problem, mode: str, block_size: int | None) -> Grid:
     """For each pair the derivative as a matrix or as rows, or None."""
 
     def in_blocks(linear: LinearMap, label: str):
         return sweep(linear, block_size, label)
 
     if mode == "auto":
-        narrow = waist(rules.between(ys, [x.tensor for x in xs], stop), ys, xs)
+        narrow = waist(problem)
         if narrow is not None:
-            return _through(narrow, ys, xs, stop, in_blocks)
-    maps = choose(mode, ys, xs, stop)
+            return _through(narrow, problem, in_blocks)
+    maps = choose(mode, problem)
     if isinstance(maps, Rows):
-        return by_rows(maps, ys, in_blocks)
-    return transposed(by_columns(maps, xs, in_blocks))
+        return by_rows(maps, in_blocks)
+    return transposed(by_columns(maps, in_blocks))
 
 
-def _through(narrow: tf.Tensor, ys, xs, stop, in_blocks: Sweep) -> Grid:
+def _through(narrow: tf.Tensor, problem: Problem, in_blocks: Sweep) -> Grid:
     """J = J_y/h J_h/x: the columns of the first, and the rows of the second, are as few as h has elements."""
-    (h,) = _tensors.inputs([narrow], narrow.graph)
-    left = by_columns(Columns(ys, [h], stop), [h], in_blocks)
-    (right,) = by_rows(Rows([narrow], xs, stop), [narrow], in_blocks)
-    size = Space.of(h).size
+    behind, before = problem.through(narrow)
+    left = by_columns(Columns(behind), in_blocks)
+    (right,) = by_rows(Rows(before), in_blocks)
+    size = Space.of(narrow).size
     flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
     return [[None if a is None or b is None else tf.matmul(a, b, transpose_a=True) for b in flat] for (a,) in left]
 

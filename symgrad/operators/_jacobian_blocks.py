@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk, rules
+from .. import _tensors, _walk
 from .._jacobians import _limits
 from .._jacobians._bottleneck import waist
 from .._jacobians._devices import check_devices, check_shareable
@@ -18,7 +18,7 @@ from .._jacobians._remote_blocks import Plan, blamed, blocks_over, check_present
 from .._jacobians._sweep import check_block_size, sweep, sweep_from
 from .._jacobians._vectorise import trial
 from .._op_types import MERGES
-from .._problem import Call
+from .._problem import Problem, posed
 from ..errors import ControlFlowError, ShapeError
 from . import _disconnected
 
@@ -77,23 +77,22 @@ def jacobian_blocks(
     """
     check_block_size(block_size)
     devices = check_devices(devices)
-    with Call(y, x, None, "raise", "jacobian_blocks") as call:
-        if len(call.ys) != 1 or len(call.xs) != 1:
+    with posed(y, x, disconnected="raise", name="jacobian_blocks") as problem:
+        if len(problem.ys) != 1 or len(problem.xs) != 1:
             raise ShapeError("jacobian_blocks takes one y and one x; call it for each pair")
-        _tensors.check_session(session, call.ys[0].graph)
-        between = rules.between(call.ys, call.tensors)
-        _disconnected.for_paths(between, call.ys, call.xs, "raise")
-        check_holomorphic(between, call.ys, call.xs)
+        _tensors.check_session(session, problem.ys[0].graph)
+        _disconnected.for_paths(problem, "raise")
+        check_holomorphic(problem)
         feeds = dict(feed_dict or {})
         if devices is None:
-            plan, common = _plan(call, between, session, feeds, block_size)
+            plan, common = _plan(problem, session, feeds, block_size)
             values = session.run(common, feeds)
             return _blocks(replace(plan, feeds={**feeds, **dict(zip([t.name for t in common], values))}), session)
-        check_shareable(between)
+        check_shareable(problem.between)
         check_present(session, devices)
         with blamed(session, devices, "the size was asked for"):
-            plan, common = _plan(call, between, session, feeds, block_size, devices)
-        blocks = blocks_over(spread(plan, common, call.tensors[0], devices), session, feeds)
+            plan, common = _plan(problem, session, feeds, block_size, devices)
+        blocks = blocks_over(spread(plan, common, problem.tensors[0], devices), session, feeds)
     next(blocks)
     return blocks
 
@@ -104,19 +103,18 @@ def _blocks(plan: Plan, session: tf.Session) -> Iterator[tuple[slice, np.ndarray
 
 
 def _plan(
-    call: Call,
-    between: _walk.Between,
+    problem: Problem,
     session: tf.Session,
     feeds: dict,
     block_size: int | None,
     devices: Sequence[str] = (),
 ) -> tuple[Plan, list[tf.Tensor]]:
     """The plan, and the tensors that its rows have in common."""
-    (y,), (x,) = call.ys, call.xs
+    (y,), (x,) = problem.ys, problem.xs
     count, shape = session.run([tf.size(y), tf.shape(x.value())], feeds)
-    narrow = waist(between, call.ys, call.xs)
-    target = x if narrow is None else _tensors.inputs([narrow], narrow.graph)[0]
-    linear = Rows([y], [target], call.stop).linear(0)
+    narrow = waist(problem)
+    behind, before = (problem, problem) if narrow is None else problem.through(narrow)
+    linear = Rows(behind).linear(0)
     elements = int(count), int(np.prod(shape))
     if linear.in_frames:
         size, vectorises = _size_in_frames(linear, block_size, *elements)
@@ -128,10 +126,10 @@ def _plan(
     (rows,) = sweep_from(start, size, linear, size if vectorises else 1, f"the Jacobian of {y.name} in blocks")
     rows = tf.reshape(rows, [size, -1])
     if narrow is not None:
-        (onward,) = sweep(Rows([narrow], [x], call.stop).linear(0), None, f"the Jacobian of {narrow.name} by rows")
+        (onward,) = sweep(Rows(before).linear(0), None, f"the Jacobian of {narrow.name} by rows")
         rows = tf.matmul(rows, tf.reshape(onward, [narrow.shape.num_elements(), -1]))
     # Behind a V1 branch that is not taken there are dead tensors, which have no value to be kept.
-    branches = any(op.type in MERGES for op in between.ops)
+    branches = any(op.type in MERGES for op in problem.between.ops)
     common = [] if branches else _in_common(rows, start, _can_be_kept if devices else _can_be_fed)
     _refuse_random(rows, common)
     return Plan(int(count), tuple(int(d) for d in shape), size, start, rows, feeds), common

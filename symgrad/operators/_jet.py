@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, rules
-from .._problem import Call
+from .. import _tensors, _tf
+from .._problem import posed, shaped
 from .._tangents import along, pushed
 from ..errors import ShapeError
 from . import _disconnected
@@ -47,21 +47,20 @@ def jet(
 
     Reference: A. Griewank, A. Walther (2008), Evaluating Derivatives, chapter 13.
     """
-    with Call(ys, xs, stop_gradients, disconnected, name, series) as call:
-        given = _curves(series, xs, call.xs)
+    with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=series) as problem:
+        given = _curves(series, xs, problem.xs)
         order = len(given[0]) if given else 1
-        between = rules.between(call.ys, call.tensors, call.stop)
-        _disconnected.for_paths(between, call.ys, call.xs, disconnected, call.stop)
+        _disconnected.for_paths(problem, disconnected)
         terms = [
             {k: v if k == 0 else v * (1.0 / math.factorial(k + 1)) for k, v in enumerate(curve) if v is not None}
             for curve in given
         ]
-        found = pushed(between, call.ys, call.tensors, terms, along(order))
+        found = pushed(problem.between, problem.ys, problem.tensors, terms, along(order))
         results = [
             [_derivative(push.result(y), y, push.term + 1, r, disconnected) for push in found.pushes]
-            for y, r in zip(call.ys, between.reached)
+            for y, r in zip(problem.ys, problem.between.reached, strict=True)
         ]
-        return _tensors.pack(ys, [call.shaped(result, [y] * order) for result, y in zip(results, call.ys)])
+        return _tensors.pack(ys, [shaped(result, [y] * order) for result, y in zip(results, problem.ys, strict=True)])
 
 
 def _derivative(coefficient, y: tf.Tensor, order: int, reached: bool, disconnected: str) -> tf.Tensor | None:

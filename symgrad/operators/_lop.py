@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp
-from .._problem import Call
+from .._problem import posed, shaped
 from . import _disconnected
 
 
@@ -41,8 +41,8 @@ def Lop(
 
     Reference: A. Griewank, A. Walther (2008), Evaluating Derivatives, 2nd ed., section 3.2.
     """
-    with Call(ys, xs, stop_gradients, disconnected, name, grad_ys) as call:
-        cotangents = _tensors.vectors(grad_ys, ys, call.ys, "grad_ys")
-        found = _vjp.vjp(call.ys, call.tensors, cotangents, stop=call.stop)
-        found = _disconnected.for_inputs(found, call.ys, call.xs, disconnected, call.stop)
-        return _tensors.pack(xs, call.shaped(found, call.xs))
+    with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=grad_ys) as problem:
+        cotangents = _tensors.vectors(grad_ys, ys, problem.ys, "grad_ys")
+        found = _vjp.vjp(problem.ys, problem.tensors, cotangents, stop=problem.stop, between=problem.between)
+        found = _disconnected.for_inputs(found, problem, disconnected)
+        return _tensors.pack(xs, shaped(found, problem.xs))

@@ -5,9 +5,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp, _walk, rules
+from .. import _tensors, _vjp, _walk
 from .._op_types import ENTERS, EXITS, is_array
-from .._problem import Call
+from .._problem import Problem, posed, shaped
 from .._tangents import push
 from ..errors import ControlFlowError
 from . import _disconnected
@@ -57,39 +57,40 @@ def Rop(
     """
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method={method!r}; wanted one of {', '.join(map(repr, METHODS))}")
-    with Call(ys, xs, stop_gradients, disconnected, name, tangents) as call:
-        vectors = _tensors.vectors(tangents, xs, call.xs, "tangents")
-        between = rules.between(call.ys, call.tensors, call.stop)
-        _disconnected.for_paths(between, call.ys, call.xs, disconnected, call.stop)
-        found = METHODS[method](call, between, vectors)
-        found = _disconnected.for_outputs(found, call.ys, call.xs, disconnected, call.stop)
-        return _tensors.pack(ys, call.shaped(found, call.ys))
+    with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=tangents) as problem:
+        vectors = _tensors.vectors(tangents, xs, problem.xs, "tangents")
+        _disconnected.for_paths(problem, disconnected)
+        found = METHODS[method](problem, vectors)
+        found = _disconnected.for_outputs(found, problem, disconnected)
+        return _tensors.pack(ys, shaped(found, problem.ys))
 
 
-def forward(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
+def forward(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
     """J v, pushed op by op."""
-    return push(between, call.ys, call.tensors, vectors)
+    return push(problem.between, problem.ys, problem.tensors, vectors)
 
 
-def double_vjp(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
+def double_vjp(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
     """J v by two reverse passes; None for a y that no path reaches.
 
     The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
     """
+    between = problem.between
     refuse_v1_loops(between, "a double VJP", 'use method="forward"')
     _refuse_what_cannot_be_summed(between)
-    dummies = [tf.ones_like(y, name="dummy") for y in call.ys]
-    pulled = _vjp.vjp(call.ys, call.tensors, dummies, stop=call.stop, between=between, linear=True)
+    dummies = [tf.ones_like(y, name="dummy") for y in problem.ys]
+    pulled = _vjp.vjp(problem.ys, problem.tensors, dummies, stop=problem.stop, between=between, linear=True)
     pairs = [(g, v) for g, v in zip(pulled, vectors) if g is not None]
     if not pairs:
-        return [None] * len(call.ys)
+        return [None] * len(problem.ys)
     pushed = _vjp.vjp([g for g, _ in pairs], dummies, [v for _, v in pairs])
-    return [tf.zeros_like(y) if t is None and reached else t for t, y, reached in zip(pushed, call.ys, between.reached)]
+    parts = zip(pushed, problem.ys, between.reached, strict=True)
+    return [tf.zeros_like(y) if t is None and reached else t for t, y, reached in parts]
 
 
-def choose(call: Call, between: _walk.Between, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
+def choose(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
     """J v by the method for this graph: op by op."""
-    return forward(call, between, vectors)
+    return forward(problem, vectors)
 
 
 METHODS = {"auto": choose, "double_vjp": double_vjp, "forward": forward}

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, rules
+from .. import _tensors
 from .._jacobians._crossings import crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._sweep import check_block_size
-from .._problem import Call
+from .._problem import Problem, posed
 from ..operators import Rop, hvp
 from ..operators._disconnected import for_paths
 from ..operators._hessian import first_derivatives
@@ -66,23 +66,22 @@ def sparse_jacobian(
     Reference: A. Curtis, M. Powell, J. Reid (1974), On the estimation of sparse Jacobian matrices, IMA Journal 13(1).
     """
     _check(pattern, coloring, block_size)
-    with Call(ys, xs, None, disconnected, name) as call:
-        between = rules.between(call.ys, call.tensors)
-        for_paths(between, call.ys, call.xs, disconnected)
-        check_holomorphic(between, call.ys, call.xs)
+    with posed(ys, xs, disconnected=disconnected, name=name) as problem:
+        for_paths(problem, disconnected)
+        check_holomorphic(problem)
 
     def made(chosen):
         with tf.name_scope(name):
-            return entries(call.ys, call.xs, [], chosen, (block_size, False))
+            return entries(problem, chosen, block_size=block_size)
 
     def product(numbers):
-        given = [x.given for x in call.xs]
-        return _flat(Rop(call.ys, given, _parts(numbers, call.xs), disconnected="zero"))
+        given = [x.given for x in problem.xs]
+        return _flat(Rop(problem.ys, given, _parts(numbers, problem.xs), disconnected="zero"))
 
     def detect(session, feed_dict):
-        return find_pattern(call.ys, [x.given for x in call.xs], session=session, feed_dict=feed_dict)
+        return find_pattern(problem.ys, [x.given for x in problem.xs], session=session, feed_dict=feed_dict)
 
-    recipe = Recipe(detect, made, product, call.ys, call.xs, False)
+    recipe = Recipe(detect, made, product, problem.ys, problem.xs, False)
     return SparseDerivative(recipe, pattern if coloring is None else coloring, check)
 
 
@@ -112,25 +111,25 @@ def sparse_hessian(
              [0., 6., 4.]], dtype=float32)
     """
     _check(pattern, coloring, block_size)
-    with Call(y, xs, None, disconnected, name) as call:
-        between = rules.between(call.ys, call.tensors)
-        check_holomorphic(between, call.ys, call.xs)
-        found = first_derivatives(call, disconnected)
-        gradients = [x.zeros() if g is None else g for g, x in zip(found, call.xs)]
-        turned = not crosses_v1_loops(between)
+    with posed(y, xs, disconnected=disconnected, name=name) as problem:
+        check_holomorphic(problem)
+        found = first_derivatives(problem, disconnected)
+        gradients = [x.zeros() if g is None else g for g, x in zip(found, problem.xs, strict=True)]
+        second = Problem(gradients, problem.xs)
+        turned = not crosses_v1_loops(problem.between)
 
     def made(chosen):
         with tf.name_scope(name):
-            return entries(gradients, call.xs, [], chosen, (block_size, turned and not chosen.counts[1]))
+            return entries(second, chosen, block_size=block_size, turned=turned and not chosen.counts[1])
 
     def product(numbers):
-        given = [x.given for x in call.xs]
-        return _flat(hvp(call.ys[0], given, _parts(numbers, call.xs), disconnected="zero"))
+        given = [x.given for x in problem.xs]
+        return _flat(hvp(problem.ys[0], given, _parts(numbers, problem.xs), disconnected="zero"))
 
     def detect(session, feed_dict):
-        return hessian_pattern(call.ys[0], [x.given for x in call.xs], session=session, feed_dict=feed_dict)
+        return hessian_pattern(problem.ys[0], [x.given for x in problem.xs], session=session, feed_dict=feed_dict)
 
-    recipe = Recipe(detect, made, product, gradients, call.xs, True)
+    recipe = Recipe(detect, made, product, gradients, problem.xs, True)
     return SparseDerivative(recipe, pattern if coloring is None else coloring, check)
 
 

@@ -6,35 +6,34 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors
 from .._jacobians._linear_maps import Columns, LinearMap, Rows
 from .._jacobians._sweep import sweep
+from .._problem import Problem
 from ._coloring import Coloring
 
 
-def entries(
-    ys: Sequence[tf.Tensor], xs: Sequence[_tensors.Input], stop: Sequence[tf.Tensor], coloring: Coloring, how: Any
-) -> tf.Tensor:
+def entries(problem: Problem, coloring: Coloring, *, block_size: int | None, turned: bool = False) -> tf.Tensor:
     """The entries of dy/dx in the order of the pattern, shape [nnz].
 
     Args:
-      ys, xs, stop: checked.
+      problem: ys and xs.
       coloring: which products to take.
-      how: (block_size, whether the matrix is its own transpose and rows are the cheaper products).
+      block_size: how many products are vectorised at a time.
+      turned: whether the matrix is its own transpose and rows are the cheaper products.
     """
-    block_size, turned = how
+    ys, xs = problem.ys, problem.xs
     dtype = _common(ys)
     if coloring.matrix.nnz == 0:
         return tf.zeros([0], dtype)
     (by_columns, by_rows), parts = coloring.counts, []
     if by_columns and turned:
-        linear = Rows(ys, xs, stop).flat(by_columns, seeds(coloring.columns, ys))
+        linear = Rows(problem).flat(by_columns, seeds(coloring.columns, ys))
         parts.append(_joined(linear, (block_size, "compressed products", dtype)))
     elif by_columns:
-        forward = Columns(ys, xs, stop).flat(by_columns, seeds(coloring.columns, xs))
+        forward = Columns(problem).flat(by_columns, seeds(coloring.columns, xs))
         parts.append(_joined(forward, (block_size, "compressed columns", dtype)))
     if by_rows:
-        linear = Rows(ys, xs, stop).flat(by_rows, seeds(coloring.rows, ys))
+        linear = Rows(problem).flat(by_rows, seeds(coloring.rows, ys))
         parts.append(_joined(linear, (block_size, "compressed rows", dtype)))
     if not all(p is not None for p in parts):  # no path at all
         return tf.zeros([coloring.matrix.nnz], dtype)

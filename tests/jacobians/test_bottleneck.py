@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 import symgrad
 from symgrad import rules
 from symgrad._jacobians._bottleneck import cuts, waist
+from symgrad._problem import Problem
 
 ROUNDING = 1e-12  # of sums in float64
 
@@ -63,8 +64,7 @@ def chain(rng, *widths):
 @pytest.mark.parametrize(("widths", "narrowest"), [((9, 8, 3, 8, 10), 3), ((9, 4, 9), None), ((4, 8, 10), None)])
 def test_only_a_clearly_narrower_tensor_is_a_waist(rng, widths, narrowest):
     y, x = chain(rng, *widths)
-    between = rules.between([y], [x])
-    found = waist(between, [y], symgrad._tensors.inputs([x], y.graph))
+    found = waist(Problem([y], symgrad._tensors.inputs([x], y.graph)))
     assert (None if found is None else found.shape[1]) == narrowest
 
 

@@ -13,6 +13,7 @@ from sweep.test_sweep import VERSION
 from symgrad import _tensors, errors
 from symgrad._jacobians._linear_maps import Columns, Rows
 from symgrad._jacobians._vectorise import vectorised
+from symgrad._problem import Problem
 
 COUNT = 2
 # What runs one vector at a time and fails in the session when many are taken: stacks of lists put together.
@@ -52,7 +53,7 @@ def test_many_vectors_at_once_are_what_they_are_one_at_a_time(row):
 def _both(kind, ys, xs, rng, session):
     """What `kind` of maps gives for a few vectors, at once and one after the other; nothing where it is refused."""
     try:
-        maps = kind(ys, xs, [])
+        maps = kind(Problem(ys, xs))
     except errors.SymgradError:
         return
     for k, leaf in enumerate(ys if kind is Rows else xs):
