@@ -10,15 +10,17 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _tf, _walk
-from .._op_types import LOOPS, MERGES, SWITCHES
+from .._op_types import LOOPS, MERGES, STACK_POPS, SWITCHES
 from ._contractions import CONTRACTIONS, numbers
 from ._kinds import how_it_enters, is_alike, is_elementwise
-from ._probe import Local, probed, shape_of, size_of
+from ._known import Runner, Turn
+from ._lists import LISTS, Items
+from ._loops import Frames, around, goes_around, through_frame
+from ._probe import Local, UnknownShapeError, probed, shape_of, size_of
 from ._reach import Reach
-from ._turns import turns_of
 from ._windows import WINDOWS
 
-Reaches = list[Reach | None]
+Reaches = list[Any]  # of each output a Reach, of a list its Items, None where nothing moves
 Known = Callable[[tf.Tensor], np.ndarray | None]
 
 
@@ -28,46 +30,86 @@ class Flow:
 
     Attributes:
       known: what a tensor that does not move is, None if that is not known.
+      runner: runs ops by themselves.
       coarse: ops behind which all depends on all, and why.
       reach: of each tensor that moves, by id.
+      frames: in which V1 loops ops are.
     """
 
     known: Known
+    runner: Runner
     coarse: dict[tf.Operation, str] = field(default_factory=dict)
-    reach: dict[int, Reach] = field(default_factory=dict)
+    reach: dict[int, Any] = field(default_factory=dict)
+    frames: Frames = field(init=False)
     _probed: dict[Any, list[Local | None]] = field(default_factory=dict)
+    _orders: dict[int, list[tf.Operation]] = field(default_factory=dict)
+    _pushed: dict[int, Any] = field(default_factory=dict, init=False)
+    _sources: _walk.Sources = field(default_factory=_walk.Sources, init=False)
 
     def run(self, ops: Sequence[tf.Operation]) -> None:
-        """Through ops in order; V1 loops again and again, until nothing is new."""
-        back = [t for op in ops for t in op.inputs if _walk.is_back_edge(op, t)]
-        while True:
-            before = self._entries(back)
-            for op in ops:
-                moving = {i: self.reach[id(t)] for i, t in enumerate(op.inputs) if id(t) in self.reach}
-                if moving:
-                    found = zip(op.outputs, self._through(op, moving))
-                    self.reach.update((id(t), r) for t, r in found if r is not None)
-            if before == self._entries(back):
-                return
+        """Through ops in order."""
+        self.frames = Frames(ops, self._sources)
+        self._pushed = {id(t): None for op in ops if op.type in STACK_POPS for t in self._sources.pushed(op)}
+        self._groups(self.frames.grouped(ops, 0) if self.frames.ops else [[op] for op in ops], 0, None)
 
-    def _entries(self, tensors) -> list[int]:
-        return [self.reach[id(t)].entries if id(t) in self.reach else -1 for t in tensors]
+    def turn(self, groups: Sequence[Sequence[tf.Operation]], depth: int, around: tuple[Turn, Any]) -> None:
+        """One turn of a V1 loop `depth` deep; `around`: its values, and what comes to each Merge, None if first."""
+        turn, state = around
+        known, self.known = self.known, turn.of
+        for group in groups:
+            for op in group:
+                for t in op.outputs:
+                    self.reach.pop(id(t), None)
+        self._groups(groups, depth, state)
+        self.known = known
 
-    def _through(self, op, moving: dict[int, Reach]) -> Reaches:
+    def _groups(self, groups, depth, state) -> None:
+        for group in groups:
+            if len(self.frames.of(group[0])) > depth:
+                through_frame(self, group, depth + 1)
+            else:
+                self._step(group[0], state)
+
+    def _step(self, op, state) -> None:
+        inputs = [*op.inputs, *self._sources.pushed(op)] if op.type in STACK_POPS else op.inputs
+        moving = {i: self._of(t) for i, t in enumerate(inputs) if self._of(t) is not None}
+        for i, r in moving.items():
+            if isinstance(r, Reach) and _tensors.is_floating(inputs[i]) and r.size != size_of(inputs[i]):
+                raise UnknownShapeError(f"the shape of {inputs[i].name} is not always the same")
+        if goes_around(op):
+            found = [moving.get(0) if state is None else state.get(op), None]
+        else:
+            found = self._through(op, moving) if moving else []
+        for t, r in zip(op.outputs, found):
+            if r is not None:
+                self.reach[id(t)] = r
+                if id(t) in self._pushed:  # in one turn or another
+                    before = self._pushed[id(t)]
+                    self._pushed[id(t)] = r if before is None else before | r
+
+    def _of(self, tensor):
+        kept = self._pushed.get(id(tensor))
+        return self.reach.get(id(tensor)) if kept is None else kept
+
+    def _through(self, op, moving: dict[int, Any]) -> Reaches:
         if is_alike(op):
             return [moving.get(k) for k in range(len(op.outputs))]
-        if not any(_tensors.is_differentiable(t) for t in op.outputs):
+        if op.type in LISTS:
+            return LISTS[op.type](op, moving, self.known)
+        if op.type == "ZerosLike" or not any(_tensors.is_differentiable(t) for t in op.outputs):
             return [None] * len(op.outputs)
         if op.type in SWITCHES:
             return [moving.get(0)] * 2
-        if op.type in MERGES:
-            return [functools.reduce(operator.or_, moving.values()), None]
+        if op.type in MERGES or (op.type == "AddN" and any(isinstance(r, Items) for r in moving.values())):
+            return [functools.reduce(operator.or_, moving.values())] + [None] * (len(op.outputs) - 1)
+        if _bodies.runs_bodies(op):
+            try:
+                return self._bodies(op, moving)
+            except UnknownShapeError as error:
+                self.coarse.setdefault(op, f"inside of it {error}")
+        moving = {k: r.mixed().reach if isinstance(r, Items) else r for k, r in moving.items()}
         if is_elementwise(op):
             return [self._elementwise(op, moving)]
-        if _bodies.runs_bodies(op):
-            found = self._bodies(op, moving)
-            if found is not None:
-                return found
         results: Reaches = [None] * len(op.outputs)
         for i, reach in moving.items():
             results = _joined(results, self._one(op, i, reach, set(moving)))
@@ -89,7 +131,7 @@ class Flow:
     def _kept(self, op, i, out) -> np.ndarray | None:
         """Where a constant factor is not zero, or a constant condition chooses this input."""
         if op.type in ("Mul", "MulNoNan"):
-            other = tf.get_static_value(op.inputs[1 - i])
+            other = self.known(op.inputs[1 - i])
             return None if other is None else np.broadcast_to(other != 0, out).ravel()
         if op.type in ("Select", "SelectV2") and i > 0:
             chosen = self.known(op.inputs[0])
@@ -168,53 +210,34 @@ class Flow:
             if (k in moving and how_it_enters(op, k) != "factor") or how_it_enters(op, k) == "term":
                 fixed[k] = np.zeros(shape)
             else:
-                constant = tf.get_static_value(t)
+                constant = self.known(t) if k not in moving else None
                 fixed[k] = rng.uniform(1, 2, shape)
                 if constant is not None:
                     fixed[k] = np.where(constant != 0, fixed[k], 0.0)
             key.append(fixed[k].tobytes())
         return fixed, tuple(key)
 
-    def _bodies(self, op, moving) -> Reaches | None:
-        """Through the functions of a call, a branch or a loop of V2; None where a list goes in or out."""
-        if any(t.dtype == tf.variant for t in [*(op.inputs[i] for i in moving), *op.outputs]):
-            return None  # lists
+    def _bodies(self, op, moving) -> Reaches:
+        """Through the functions of a call, a branch or a loop of V2."""
         inner = _bodies.bodies(op)
-        if op.type not in LOOPS:
-            results: Reaches = [None] * len(op.outputs)
-            for body in inner:
-                results = _joined(results, self._inside(body, op, {k - body.offset: r for k, r in moving.items()}))
-            return results
-        cond, body = (next(b for b in inner if b.kind == kind) for kind in ("cond", "body"))
-        state = dict(moving)
-        for _ in range(turns_of(op, cond.graph, body.graph)):
-            before = {k: r.entries for k, r in state.items()}
-            for k, part in enumerate(self._inside(body, op, state)):
-                if part is not None:
-                    state[k] = part if k not in state else state[k] | part
-            if {k: r.entries for k, r in state.items()} == before:
-                break
-        return [state.get(k) for k in range(len(op.outputs))]
+        if op.type in LOOPS:
+            cond, body = (next(b.graph for b in inner if b.kind == kind) for kind in ("cond", "body"))
+            return around(self, op, moving, (cond, body))
+        results: Reaches = [None] * len(op.outputs)
+        for body in inner:
+            given = {id(t): op.inputs[k + body.offset] for k, t in enumerate(body.graph.inputs)}
+            arguments = {k - body.offset: r for k, r in moving.items() if k >= body.offset}
+            results = _joined(results, self.inside(body.graph, arguments, Turn(self.runner, self.known, given)))
+        return results
 
-    def _inside(self, body, op, arguments: dict[int, Reach]) -> Reaches:
-        graph = body.graph
-        given = {id(t): op.inputs[k + body.offset] for k, t in enumerate(graph.inputs)}
-        if body.kind == "body":  # what a loop carries changes from turn to turn
-            given = {k: t for k, t in given.items() if _stays(graph, k)}
-
-        def known(tensor):
-            if id(tensor) in given:
-                return self.known(given[id(tensor)])
-            return tf.get_static_value(tensor)
-
-        inner = Flow(known, self.coarse, {id(graph.inputs[k]): r for k, r in arguments.items() if k >= 0}, self._probed)
-        inner.run(_walk.in_order(graph.get_operations()))
+    def inside(self, graph: Any, arguments: dict[int, Any], turn: Turn) -> Reaches:
+        """The reach of the results of a function, from that of its arguments; `turn` tells values in it."""
+        if id(graph) not in self._orders:
+            self._orders[id(graph)] = _walk.in_order(graph.get_operations())
+        given = {id(graph.inputs[k]): r for k, r in arguments.items()}
+        inner = Flow(turn.of, self.runner, self.coarse, given, self._probed, self._orders)
+        inner.run(self._orders[id(graph)])
         return [inner.reach.get(id(t)) for t in graph.outputs]
-
-
-def _stays(graph, key: int) -> bool:
-    """Whether a loop hands on its input with this id at the place where it got it."""
-    return any(id(i) == key and o is i for i, o in zip(graph.inputs, graph.outputs))
 
 
 def _spread(op, i, shape, out) -> np.ndarray:

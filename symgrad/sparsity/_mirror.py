@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
-from .._op_types import RANDOM, REFERENCE_VARIABLES, V1_CONTROL_FLOW
+from .._op_types import EXITS, PLACEHOLDERS, RANDOM, REFERENCE_VARIABLES, V1_CONTROL_FLOW
 from .._tensors import FLOATING
 from .._where import made_at
 
@@ -130,17 +130,18 @@ class Values:
     def of(self, tensor: tf.Tensor) -> np.ndarray | None:
         """Its value; None if it is not known, changes with xs, or is drawn by chance."""
         if id(tensor) not in self._known:
-            value = tf.get_static_value(tensor)
-            self._known[id(tensor)] = self._run(self._sources.outer(tensor)) if value is None else value
+            outer = self._sources.outer(tensor)
+            above = _above(outer)
+            free = any(op in self._xs or _drawn(op) or _is_parameter(op) for op in above)
+            value = None if free else tf.get_static_value(outer)
+            self._known[id(tensor)] = self._run(outer, above, {}) if value is None and not free else value
         return self._known[id(tensor)]
 
-    def _run(self, tensor: tf.Tensor) -> np.ndarray | None:
+    def _run(self, tensor: tf.Tensor, above: Sequence[tf.Operation], feed: dict[str, Any]) -> np.ndarray | None:
         if isinstance(tensor.graph, _tf.FuncGraph):
             return None
-        feed: dict[str, Any] = {}
-        for op in _walk.ancestors([tensor], every=True):
-            if op in self._xs or _drawn(op):
-                return None
+        feed = dict(feed)
+        for op in above:
             feed.update((t.name, self._mirror.feeds[t.name]) for t in op.outputs if t.name in self._mirror.feeds)
             if op.type in _READS and op.outputs[0].name not in feed:
                 if self._session is None:
@@ -161,16 +162,43 @@ class Values:
             return
         with unknown[0].graph.as_default():
             shapes = [tf.shape(t) for t in unknown]
-        self._mirror.feeds.update((t.name, np.zeros(t.shape, t.dtype.as_numpy_dtype)) for t in tangents)
-        xs, self._xs = self._xs, set()
+        zeros = {t.name: np.zeros(t.shape, t.dtype.as_numpy_dtype) for t in tangents}
         for t, shape in zip(unknown, shapes):
-            found = self._run(shape)
-            if found is not None:
+            above = _walk.ancestors([shape], every=True)
+            found = None if any(map(_drawn, above)) else self._run(shape, above, zeros)
+            if found is not None and _entered(t).is_compatible_with(found.tolist()):
                 t.set_shape(found.tolist())
-        self._xs = xs
 
 
 _READS = REFERENCE_VARIABLES | {"ReadVariableOp"}
+_OF_SHAPES = frozenset({"Rank", "Shape", "ShapeN", "Size"})
+
+
+def _entered(tensor: tf.Tensor) -> tf.TensorShape:
+    """The shape with which what comes out of a V1 loop went in, which it must keep to be rebuilt; unknown of others."""
+    if tensor.op.type not in EXITS:
+        return tf.TensorShape(None)
+    merge = tensor.op.inputs[0].op.inputs[0].op
+    return merge.inputs[0].op.inputs[0].shape  # Enter itself may have a wider one, by shape_invariants
+
+
+def _above(tensor: tf.Tensor) -> list[tf.Operation]:
+    """The ops that a tensor is computed from; those of which only a shape that is known is read do not count."""
+    found: dict[tf.Operation, None] = {}
+    queue = [tensor]
+    while queue:
+        op = queue.pop().op
+        if op in found:
+            continue
+        found[op] = None
+        if op.type not in _OF_SHAPES or any(tf.get_static_value(t) is None for t in op.outputs):
+            queue.extend(op.inputs)
+    return list(found)
+
+
+def _is_parameter(op: tf.Operation) -> bool:
+    """Whether an op brings floating numbers into the graph that may be others in the next run."""
+    return op.type in PLACEHOLDERS | _READS and op.outputs[0].dtype.base_dtype in FLOATING
 
 
 def _drawn(op: tf.Operation) -> bool:

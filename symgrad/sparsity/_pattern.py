@@ -14,6 +14,7 @@ from .. import _plots, _tensors, _vjp, _walk, rules
 from .._tangents import push
 from ..errors import PatternError, ShapeError
 from ._flow import Flow
+from ._known import Runner
 from ._mirror import Mirror, Scratch, Values, mirror_of
 from ._probe import shape_of, size_of
 from ._reach import Reach
@@ -185,7 +186,8 @@ def _by_structure(mirror, values, problem) -> tuple[Any, tuple[Coarse, ...]]:
     with mirror.graph.as_default():
         tangents = [tf.placeholder(x.dtype, x.shape, name="tangent") for x in xs]
         pushed = push(rules.between(targets, tensors, stop), targets, tensors, tangents)
-    flow = Flow(values.of)
+    runner = Runner()
+    flow = Flow(values.of, runner)
     for tangent, start, size in zip(tangents, starts, sizes):
         flow.reach[id(tangent)] = Reach.identity(start, size, starts[-1])
     ends = [t for t in pushed if t is not None]
@@ -199,6 +201,7 @@ def _by_structure(mirror, values, problem) -> tuple[Any, tuple[Coarse, ...]]:
         raise PatternError(f"{error}. Taken as dense: {because}" if because else str(error)) from None
     finally:
         values.close()
+        runner.close()
     return sp.vstack(rows, format="csr"), _described(mirror, flow)
 
 

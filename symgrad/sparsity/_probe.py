@@ -20,10 +20,14 @@ _DOUBLE = {
 }  # fmt: skip
 
 
+class UnknownShapeError(PatternError):
+    """A shape that a pattern needs is not known."""
+
+
 def shape_of(tensor: tf.Tensor) -> list[int]:
     """The static shape; PatternError if it is not known."""
     if not tensor.shape.is_fully_defined():
-        raise PatternError(
+        raise UnknownShapeError(
             f"the shape of {tensor.name} is not known ({tensor.shape}), and a pattern needs it: set_shape it, or give "
             "`session` and the `feed_dict` that it follows from"
         )

@@ -68,7 +68,15 @@ class Reach:
         """Every one of `size` elements depends on all that this depends on."""
         return self.grouped(np.zeros(self.size, int), 1).take(np.zeros(size, int))
 
+    def same(self, other: Any) -> bool:
+        """Whether both say the same."""
+        if not isinstance(other, Reach) or self.size != other.size or self.entries != other.entries:
+            return False
+        return self is other or (self.matrix() != other.matrix()).nnz == 0
+
     def __or__(self, other: "Reach") -> "Reach":
+        if not isinstance(other, Reach):
+            return NotImplemented
         if self is other or (self.rows is other.rows and np.array_equal(self.ids, other.ids)):
             return self
         a, b, ids = self.ids, other.ids, np.arange(self.size)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
-from cases import CASES, v1_control_flow
+from cases import CASES
 
 import symgrad
 from symgrad.errors import PatternError
@@ -79,6 +79,7 @@ EXACT = {
     "average pooling": lambda x: tf.nn.avg_pool2d(x[None, :, :, None] ** 2, 2, 2, "SAME"),
     "cumulative sums": lambda x: tf.cumsum(x**2, 1, exclusive=True, reverse=True),
     "a loop of known length": lambda x: _loop(x, 2),
+    "map_fn": lambda x: tf.map_fn(lambda r: r[1:] * r[:-1], x),
     "a function": lambda x: tf.function(lambda u: u[1:] * u[:-1])(x),
     "stop_gradient": lambda x: x * tf.stop_gradient(tf.reverse(x, [0])),
 }
@@ -168,12 +169,15 @@ def test_an_unknown_shape_says_how_to_feed_it_and_is_fed(graph, run):
     assert found.matrix.toarray().tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
 
 
-def test_a_v1_loop_misses_nothing(rng, graph, run):
-    x = _x(rng, 6)
-    with v1_control_flow():
-        y = _loop(x, 2)
-    missed = (dense(y, x, run) != 0) & ~pattern(y, x).matrix.toarray()
-    assert not missed.any()
+def test_zeros_that_may_be_other_numbers_hide_nothing(graph, run):
+    x, w = tf.zeros([3, 3], tf.float64), tf.get_variable("w", initializer=np.zeros((3, 3)), use_resource=True)
+    run(tf.no_op())
+    assert pattern(x @ x, x).matrix.nnz == 45  # row i by row i, column j by column j
+    assert pattern(x * x, x).matrix.nnz == 9
+    assert pattern(x @ w, x, session=run.session).matrix.nnz == 27
+    assert pattern(tf.where(w > 0, x, 2 * x), x, session=run.session).matrix.nnz == 9
+    assert pattern(tf.map_fn(lambda r: r * x[0], x), x).matrix.nnz == 15
+    assert pattern(x * tf.constant(np.eye(3)), x).matrix.nnz == 3  # but these are zero for ever
 
 
 def test_a_picture(graph):

@@ -1,0 +1,183 @@
+"""Reaches on their way around loops: turn by turn while the condition can be followed, else until nothing is new."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import tensorflow.compat.v1 as tf
+
+from .. import _walk
+from .._op_types import ENTERS, EXITS, MERGES
+from ..errors import ControlFlowError
+from ._known import Turn, counts
+from ._lists import Items
+from ._probe import UnknownShapeError, size_of
+
+if TYPE_CHECKING:
+    from ._flow import Flow, Reaches
+
+FOLLOWED = 1000  # turns, while the condition is known; then counters are forgotten, so that the union of turns settles
+GUESSED = 64  # turns, while it is not
+
+
+def around(flow: Flow, op: tf.Operation, moving: dict[int, Any], graphs: tuple[Any, Any]) -> Reaches:
+    """Behind a V2 loop: the reach of each output.
+
+    Args:
+      flow: of the ops around it.
+      op: the loop.
+      moving: the reach of each input that moves.
+      graphs: of the condition and the body.
+    """
+    cond, body = graphs
+    stays = {k for k, (i, o) in enumerate(zip(body.inputs, body.outputs)) if _same(o) is i}
+    counters = {k: flow.known(t) for k, t in enumerate(op.inputs) if k not in stays and counts(t)}
+    state: dict[int, Any] = dict(moving)
+    for number in itertools.count():
+        turns = []
+        for graph in (cond, body):
+            given: dict[int, Any] = {id(graph.inputs[k]): op.inputs[k] for k in stays}
+            given.update((id(graph.inputs[k]), value) for k, value in counters.items())
+            turns.append(Turn(flow.runner, flow.known, given))
+        going = turns[0].of(cond.outputs[0])
+        if going is not None and not going:
+            break
+        if number >= (GUESSED if going is None else FOLLOWED):
+            counters, going = {}, None
+        after = flow.inside(body, state, turns[1])
+        fresh = {k: r for k, r in enumerate(after) if r is not None}
+        if going is None:  # it may have ended before
+            fresh = joined(state, fresh)
+        settled = (not counters or not turns[1].consulted) and alike(state, fresh)
+        state, counters = fresh, {k: turns[1].peek(body.outputs[k]) for k in counters}
+        if settled:
+            break
+    return [state.get(k) for k in range(len(op.outputs))]
+
+
+def joined(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
+    """The union of two states."""
+    return {k: a[k] | b[k] if k in a and k in b else a.get(k, b.get(k)) for k in (*a, *(k for k in b if k not in a))}
+
+
+def alike(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    """Whether two states say the same."""
+    return a.keys() == b.keys() and all(a[k].same(b[k]) for k in a)
+
+
+def _same(tensor: tf.Tensor) -> tf.Tensor:
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+class Frames:
+    """In which V1 loops ops are: found from the ops alone, as copies of graphs lack the contexts of loops."""
+
+    def __init__(self, ops: Sequence[tf.Operation], sources: _walk.Sources):
+        self._sources = sources
+        self._home: dict[tf.Operation, tuple[str, ...]] = {}
+        self.ops: list[tf.Operation] = []
+        if any(op.type in ENTERS | EXITS | MERGES for op in ops):
+            self.ops = _walk.in_order(_above(ops, sources), sources, control=True)
+        inside: dict[tf.Operation, tuple[str, ...]] = {}
+        for op in self.ops:
+            read = {inside.get(t.op, ()) for t in op.inputs if not _walk.is_back_edge(op, t)}
+            # What has no data inputs is in the loop of what it waits for.
+            home = max(read or {inside.get(c, ()) for c in op.control_inputs}, key=len, default=())
+            if len(read) > 1:
+                raise ControlFlowError(
+                    f"{op.type} {op.name!r} reads from several V1 loops at once ({sorted(map('/'.join, read))}): the "
+                    "graph cannot run. If it can, please report it; method='probe' needs no reading of loops"
+                )
+            if op.type in ENTERS:
+                home += (op.get_attr("frame_name").decode(),)
+            self._home[op] = home
+            inside[op] = home[:-1] if op.type in EXITS else home
+
+    def of(self, op: tf.Operation) -> tuple[str, ...]:
+        """The names of the loops that run an op, the outermost first; a loop's Exit counts as inside."""
+        return self._home.get(op, ())
+
+    def grouped(self, ops: Iterable[tf.Operation], depth: int) -> list[list[tf.Operation]]:
+        """The ops in an order in which they can run; those of a loop that is `depth` deep together."""
+        groups: dict[Any, list[tf.Operation]] = {}
+        key = {op: self.of(op)[: depth + 1] if len(self.of(op)) > depth else op for op in ops}
+        for op, k in key.items():
+            groups.setdefault(k, []).append(op)
+        reads: dict[Any, set[Any]] = {k: set() for k in groups}
+        for op, k in key.items():
+            sources = (t.op for t in self._sources.of(op) if not _walk.is_back_edge(op, t))
+            reads[k].update(key[s] for s in sources if s in key and key[s] != k)
+        ordered: dict[Any, None] = {}
+        waiting: list[Any] = list(groups)[::-1]
+        while waiting:
+            fresh = [k for k in reads.pop(waiting[-1], ()) if k not in ordered]
+            waiting.extend(fresh)
+            if not fresh:
+                ordered.setdefault(waiting.pop())
+        return [groups[k] for k in ordered]
+
+
+def _above(ops: Iterable[tf.Operation], sources: _walk.Sources) -> list[tf.Operation]:
+    """The ops, and all that they read or wait for."""
+    found: dict[tf.Operation, None] = {}
+    queue = list(ops)
+    while queue:
+        op = queue.pop()
+        if op not in found:
+            found[op] = None
+            queue.extend(t.op for t in sources.of(op))
+            queue.extend(op.control_inputs)
+    return list(found)
+
+
+def through_frame(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
+    """Through the ops of a V1 loop that is `depth` deep, loops inside of it included."""
+    known = flow.known
+    try:
+        _turns(flow, ops, depth)
+    except UnknownShapeError as error:
+        flow.known = known
+        entered = [flow.reach[id(op.inputs[0])] for op in ops if op.type in ENTERS and id(op.inputs[0]) in flow.reach]
+        whole = functools.reduce(operator.or_, (Items.of(r).mixed() for r in entered))
+        for op in ops:
+            if op.type in EXITS:
+                flow.coarse.setdefault(op, f"inside of the loop {error}")
+                flow.reach[id(op.outputs[0])] = whole.read(None, size_of(op.outputs[0]))
+
+
+def _turns(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
+    frame = flow.frames.of(ops[0])[:depth]
+    every = [op for op in flow.frames.ops if flow.frames.of(op)[:depth] == frame]
+    merges = [op for op in every if flow.frames.of(op) == frame and goes_around(op)]
+    groups = flow.frames.grouped(ops, depth)
+    condition = next((op for op in every if op.type == "LoopCond" and flow.frames.of(op) == frame), None)
+    outside, turn = flow.known, None
+    state: dict[Any, Any] | None = None
+    for number in itertools.count():
+        turn = Turn(flow.runner, outside, {}, turn)
+        going = None if condition is None else turn.of(condition.inputs[0])
+        stops = going is not None and not going
+        forgotten = number >= (GUESSED if going is None else FOLLOWED)
+        if forgotten:
+            turn, going, stops = Turn(flow.runner, outside, {id(m.outputs[0]): None for m in merges}), None, False
+        for m in merges:
+            turn.peek(m.outputs[0])
+        turn.consulted = False
+        flow.turn(groups, depth, (turn, state))
+        after = {m: flow.reach[id(m.inputs[1])] for m in merges if id(m.inputs[1]) in flow.reach}
+        now = {m: flow.reach[id(m.outputs[0])] for m in merges if id(m.outputs[0]) in flow.reach}
+        state = joined(now, after) if going is None else after
+        if stops or ((forgotten or not turn.consulted) and alike(now, state)):
+            return
+        turn.forget()
+
+
+def goes_around(op: tf.Operation) -> bool:
+    """True for the Merge of a loop, which takes what comes around."""
+    return op.type in MERGES and len(op.inputs) == 2 and _walk.is_back_edge(op, op.inputs[1])
