@@ -11,16 +11,22 @@ from . import _tensors, _tf, _walk, rules
 from ._control_flow import (
     PrivateCopy,
     alias,
+    behind,
     bodies,
     declared_gradient,
+    encloses,
     inside,
     mend_zero_gradients,
+    needs_copy,
     private,
     rebuild_for_reverse,
 )
 from ._op_types import EXITS, FUNCTIONAL, STACK_POPS
 from ._where import made_at
 from .errors import ControlFlowError, MissingRuleError, SymgradError
+
+# The gradient functions that ops have for one pass.
+Instead = dict[tf.Operation, Callable[..., Any]]
 
 
 def reverse(
@@ -29,6 +35,7 @@ def reverse(
     xs: Sequence[tf.Tensor],
     *,
     copy: PrivateCopy | None = None,
+    instead: Instead | None = None,
     linear: bool = False,
     corrections: bool = True,
     **options: Any,
@@ -43,6 +50,7 @@ def reverse(
       ys: tensors.
       xs: tensors; for variables their handles.
       copy: the copies of the ops between them, if they are made already.
+      instead: what `_in_users_hands` gives for these ops, if it has been asked already.
       linear: refuse a user's gradient function that is not linear in the incoming gradient.
       corrections: use rules that correct gradients of TensorFlow's too.
       **options: what else `tf.gradients` takes.
@@ -59,8 +67,11 @@ def reverse(
     matrices = any(len(op.outputs) == 1 and rules.is_matrix(op.outputs[0]) for op in between.ops)
     first = len(graph.get_operations()) if loops or matrices else 0
     scope = graph.unique_name(options["name"], mark_as_used=False)
+    instead = _in_users_hands(between.ops, corrections) if instead is None else instead
+    others: Instead = dict.fromkeys(filter(needs_copy, between.candidates), _nothing)
+    others |= {op: functools.partial(_by_private_copy, op._gradient_function, corrections) for op in copy.recomputed}
     with (
-        _attached(copy.ops(between.ops), copy.recomputed, linear=linear, corrections=corrections),
+        _attached(copy.ops(between.ops), others | instead, linear=linear, corrections=corrections),
         rules.one_pass(scope),
         _typed(),
     ):
@@ -97,6 +108,7 @@ class Pullback:
         for op in self._between.ops:
             for new in self._copy.ops([op]):
                 require_inside(new, set(self._between.active_inputs(op)) if new.type == op.type else None)
+        self._instead = _in_users_hands(self._between.ops)
         self._linear = linear
         self._ys, self._xs, self._stop, self._name = list(ys), list(xs), list(stop), name
 
@@ -109,7 +121,8 @@ class Pullback:
         pairs = [(y, v) for y, v in zip(self._ys, cotangents) if v is not None]
         ys, vectors = [y for y, _ in pairs], [v for _, v in pairs]
         options: dict[str, Any] = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
-        found = reverse(self._between, ys, self._xs, copy=self._copy, linear=self._linear, **options)
+        options |= {"copy": self._copy, "instead": self._instead, "linear": self._linear}
+        found = reverse(self._between, ys, self._xs, **options)
         if len(pairs) == len(self._ys):
             self._refuse_unexplained(found)
         return [_tensors.densify(g) if connected else None for g, connected in zip(found, self._between.connected)]
@@ -162,7 +175,7 @@ def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> lis
     """
     function = _checked(op) if _is_users(op) else _rule(op) or _tf.get_gradient_function(op)
     wanted = len(op.inputs)  # taken before: the gradient of a loop gives it further inputs
-    with _attached([op], linear=True), _typed(op):
+    with _attached([op], _in_users_hands([op]), linear=True), _typed(op):
         found = function(op, *cotangents)
     found = list(found) if isinstance(found, list | tuple) else [found]
     if len(found) != wanted:
@@ -292,12 +305,22 @@ def _by_private_copy(
 
     `own` is the gradient function that the op had; `corrections`: as for `reverse`.
     """
-    inputs = [alias(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
     instead, op._gradient_function = op._gradient_function, own
     try:
-        outputs, ops = private(op, inputs, op.graph._get_control_flow_context())
+        copied = _copied(op)
     finally:
         op._gradient_function = instead
+    return _through_copy(copied, corrections, op, *cotangents)
+
+
+def _copied(op: tf.Operation) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Operation]]:
+    """The inputs of a copy of `op`, its outputs, and what it is made of."""
+    inputs = [alias(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
+    return inputs, *private(op, inputs, op.graph._get_control_flow_context())
+
+
+def _through_copy(copied, corrections: bool, op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
+    inputs, outputs, ops = copied
     pairs = [(y, u) for y, u in zip(outputs, cotangents) if u is not None]
     moving = [i for i, t in enumerate(inputs) if _tensors.is_differentiable(t)]
     ys, xs, vectors = [y for y, _ in pairs], [inputs[i] for i in moving], [u for _, u in pairs]
@@ -310,18 +333,45 @@ def _by_private_copy(
     return [gradients.get(i) for i in range(len(inputs))]
 
 
+def _nothing(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[None]:
+    """The gradient of a loop, branch or call through which no derivative leads.
+
+    `tf.gradients` goes wherever tensors lead, and a body may leave an argument unused.
+    """
+    return [None] * len(op.inputs)
+
+
+def _in_users_hands(ops: Iterable[tf.Operation], corrections: bool = True) -> Instead:
+    """Gradient functions that go through copies, for what TensorFlow would change if a user's gradient function calls
+    `tf.gradients` on the user's own tensors.
+    """
+    instead: Instead = {}
+    users = [op for op in ops if _is_users(op)]
+    for op in behind(users) if users else ():
+        context = op.graph._get_control_flow_context()
+        if encloses(op._get_control_flow_context(), context):
+            with op.graph.as_default():
+                instead[op] = functools.partial(_through_copy, _copied(op), corrections)
+        else:
+            instead[op] = functools.partial(_by_private_copy, op._gradient_function, corrections)
+    return instead
+
+
 @contextlib.contextmanager
 def _attached(
     ops: Iterable[tf.Operation],
-    recomputed: Iterable[tf.Operation] = (),
+    instead: Instead | None = None,
     *,
     linear: bool = False,
     corrections: bool = True,
 ) -> Iterator[None]:
-    """Let each op with a rule of ours be differentiated by it, also in the bodies of private V2 loops and branches."""
-    attached = {op: op._gradient_function for op in recomputed}
-    for op, own in attached.items():
-        op._gradient_function = functools.partial(_by_private_copy, own, corrections)
+    """Let each op with a rule of ours be differentiated by it, also in the bodies of private V2 loops and branches.
+
+    And those in `instead` by the functions given there.
+    """
+    attached = {op: op._gradient_function for op in instead or ()}
+    for op, function in (instead or {}).items():
+        op._gradient_function = function
     todo = list(ops)
     while todo:
         op = todo.pop()

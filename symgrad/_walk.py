@@ -5,7 +5,7 @@ A path crosses from a function body into the graph around it where the body capt
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import tensorflow.compat.v1 as tf
@@ -126,6 +126,7 @@ class Between:
       reached: for each y, whether such a path leads to it from some x.
       tensors: ids of the tensors on the paths, xs and ys included.
       sources: what the ops read.
+      candidates: the ops that were considered, those on the paths among them.
       passes: whether a path may enter an op through an input.
       links: see `between`.
     """
@@ -135,6 +136,7 @@ class Between:
     reached: list[bool]
     tensors: set[int]
     sources: Sources
+    candidates: Collection[tf.Operation] = ()
     passes: Passes = field(default=_anything)
     links: Links = field(default=_to_everything)
     _active: dict[tf.Operation, list[int]] = field(default_factory=dict, init=False, repr=False)
@@ -174,7 +176,7 @@ def between(
     sources = Sources(xs)
     stopped = {sources.outer(t).op for t in stop}
     ends = [sources.outer(y) for y in ys]
-    candidates = ancestors(ends, sources=sources) if within is None else within
+    candidates = ancestors(ends, sources=sources) if within is None else list(within)
     links = functools.cache(links)
     consumers = _consumers((op for op in candidates if op not in stopped), sources, passes)
     active = {id(x) for x in xs}
@@ -190,7 +192,8 @@ def between(
             frontier.extend(fresh)
     reached = [id(y) in active for y in ends]
     ops, tensors = _leading_to(ends, active, consumers, sources, links)
-    return Between(in_order(ops, sources), [id(x) in tensors for x in xs], reached, tensors, sources, passes, links)
+    connected = [id(x) in tensors for x in xs]
+    return Between(in_order(ops, sources), connected, reached, tensors, sources, candidates, passes, links)
 
 
 def readers(

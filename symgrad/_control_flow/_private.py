@@ -53,6 +53,11 @@ class PrivateCopy:
         self._tensors.update((id(old), new) for old, new in zip(op.outputs, outputs))
 
 
+def behind(ops: Iterable[tf.Operation]) -> list[tf.Operation]:
+    """The loops, branches and calls of V2 that ops are computed from."""
+    return [op for op in _walk.ancestors([t for op in ops for t in op.inputs]) if needs_copy(op)]
+
+
 def _touched(between: _walk.Between) -> list[tf.Operation]:
     """The ops that need a copy, and those behind them."""
     tensors: set[int] = set()

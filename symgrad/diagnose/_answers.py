@@ -1,10 +1,15 @@
 """Which inputs a gradient function answers with None: asked on a scratch copy of the op, never in the user's graph."""
 
+import contextlib
+import functools
+import operator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _tf, rules
+from .._control_flow import behind
 from .._op_types import V1_CONTROL_FLOW
 
 
@@ -74,13 +79,34 @@ def _ask(op: tf.Operation) -> list[bool] | Exception:
     if _bodies.runs_bodies(op):
         _tf.share_functions(op.graph, scratch)
     try:
-        with scratch.as_default():
+        in_users_hands = behind([op]) if rules.has_own_gradient(op) else []
+        with scratch.as_default(), _spared(in_users_hands):
             copied = _copy(op, scratch)
             answers = function(copied, *(_incoming(t) for t in copied.outputs))
     except Exception as error:  # a user's function may raise anything
         return error
     answers = answers if isinstance(answers, list | tuple) else [answers]
     return [a is not None for a in answers]
+
+
+@contextlib.contextmanager
+def _spared(ops: list[tf.Operation]) -> Iterator[None]:
+    """Let loops, branches and calls answer by what their bodies link: asked itself, TensorFlow would change them."""
+    linked = {op: links for op in ops if (links := rules.links(op)) is not None}
+    own = {op: op._gradient_function for op in linked}
+    for op, links in linked.items():
+        op._gradient_function = functools.partial(_by_links, links)
+    try:
+        yield
+    finally:
+        for op, function in own.items():
+            op._gradient_function = function
+
+
+def _by_links(links: Sequence[int], op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Tensor | None]:
+    masks = [mask for mask, cotangent in zip(links, cotangents) if cotangent is not None]
+    heard = functools.reduce(operator.or_, masks, 0)
+    return [_incoming(t) if heard >> i & 1 else None for i, t in enumerate(op.inputs)]
 
 
 def _copy(op: tf.Operation, graph: tf.Graph) -> tf.Operation:

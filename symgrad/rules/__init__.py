@@ -5,7 +5,7 @@ from ._composites import composite
 from ._csr import adds_matrices, is_matrix, replace_sum
 from ._cuts import Cut, cut_at, has_own_gradient, judged_by
 from ._linearity import require_linear
-from ._paths import between, gaps, inside, missing
+from ._paths import between, gaps, inside, links, missing
 from ._registry import Registry, pushforward, transpose
 from ._rows import Row, again, alike, by_input, linear, multilinear, symmetric
 from ._tensor_arrays import one_pass
@@ -27,6 +27,7 @@ __all__ = [
     "is_matrix",
     "judged_by",
     "linear",
+    "links",
     "missing",
     "multilinear",
     "one_pass",

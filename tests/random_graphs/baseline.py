@@ -60,27 +60,44 @@ def _given(found):
     return [tf.convert_to_tensor(g) for g in found if g is not None]
 
 
-def later(ys, xs, initial):
-    """What tf.gradients, built now, says in a new session, if it fails."""
+def second(source, u):
+    """The values of tf.gradients of the sum of tf.gradients; None if TensorFlow fails."""
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=AS_BUILT) as session:
+        try:
+            names = build.execute(source, build.Plain)
+            pulled = _given(tf.gradients(names["ys"], names["xs"], list(map(tf.constant, u))))
+            twice = _given(tf.gradients(pulled, names["xs"]))
+            session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+            return session.run(twice)
+        except Exception:
+            return None
+
+
+def later(ys, xs, u, initial):
+    """The values of tf.gradients, built now, in a new session, zeros where there is no path; or what it says.
+
+    After it the user's y runs no longer where it has run before, since TensorFlow changes ops.
+    """
     try:
-        pulled = _given(tf.gradients(ys, xs, list(map(tf.ones_like, ys))))
+        pulled = list(map(tf.convert_to_tensor, tf.gradients(ys, xs, u, unconnected_gradients="zero")))
         with tf.Session(graph=ys[0].graph, config=AS_BUILT) as session:
             session.run(initial)
-            session.run([ys, pulled])
+            _, values = session.run([ys, pulled])
             session.run(ys)
     except Exception as raised:
-        return said(raised)
-    return None
+        return None, said(raised)
+    return values, None
 
 
 def later_alone(source):
-    """The same where none of symgrad's operators was called before."""
+    """What it says where none of symgrad's operators was called before."""
     with tf.Graph().as_default():
         try:
             names = build.execute(source, symgrad)
         except Exception as raised:
             return said(raised)
-        return later(names["ys"], names["xs"], [tf.global_variables_initializer(), tf.tables_initializer()])
+        initial = [tf.global_variables_initializer(), tf.tables_initializer()]
+        return later(names["ys"], names["xs"], list(map(tf.ones_like, names["ys"])), initial)[1]
 
 
 def kernel(message):

@@ -1,7 +1,6 @@
 """A program as the text of plain TensorFlow, and that text run: what is printed of a graph is what was built."""
 
 import contextlib
-import textwrap
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -192,8 +191,8 @@ def after(what, a):
 
 def table(key):
     """A look-up in a table of constants."""
-    pairs = tf.lookup.KeyValueTensorInitializer([0, 1], [0.5, 1.5], tf.int64, tf.float32)
-    return tf.lookup.StaticHashTable(pairs, 0.0).lookup(tf.constant(key, tf.int64))
+    pairs = tf.lookup.KeyValueTensorInitializer([0, 1], [0.5, 1.5], tf.int64, tf.float64)
+    return tf.lookup.StaticHashTable(pairs, tf.constant(0.0, tf.float64)).lookup(tf.constant(key, tf.int64))
 
 
 def sparse(indices, values, shape):
@@ -229,13 +228,3 @@ def helpers(symgrad):
         csr_product,
     )
     return {"tf": tf, "np": np, "symgrad": symgrad, **{f.__name__: f for f in bodies}}
-
-
-def script(program, note):
-    """A file that shows the failure by itself."""
-    source = textwrap.indent(text(program), "    ")
-    return f"""{note}
-import numpy as np, tensorflow.compat.v1 as tf
-...
-{source}
-"""

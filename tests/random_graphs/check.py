@@ -13,14 +13,19 @@ from random_graphs.judge import Judge
 from random_graphs.trial import Trial
 
 
-def outcomes(program):
-    """The Outcomes of the calls of the program, and of the state in which they leave its graph."""
+def outcomes(program, *, needless=False):
+    """The Outcomes of the calls of the program, and of the state in which they leave its graph.
+
+    Args:
+      needless: tell what is refused where tf.gradients has an answer; the graph is built once more for each.
+    """
     with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=AS_BUILT) as session:
-        trial = Trial(program, session)
+        trial = Trial(program, session, needless)
         if trial.prepare():
             for call in program.calls:
                 trial.call(call)
             trial.run()
-            Judge(trial).judge()
-            trial.harm()
+            judge = Judge(trial)
+            judge.judge()
+            judge.settle(trial.harm())
         return trial.found

@@ -12,36 +12,41 @@ class Differences:
     """The derivative of t -> function(t) at 0.
 
     Attributes:
-      good: whether the function is finite and smooth there, and the differences of two step sizes agree.
+      why: why there are no differences: the function is not finite or not smooth there, or its differences of two step
+        sizes do not agree; "" if they are good.
       derivative: arrays, of the function's outputs.
       centre: the outputs at 0.
       tolerance: relative to the largest element and 1, what another derivative may differ by.
     """
 
     def __init__(self, function):
-        self.derivative, self.tolerance = None, 2e-6
+        self.derivative, self.tolerance, self.centre = None, 2e-6, ()
         try:
             at = {k: [wide(a) for a in function(k * STEP)] for k in (0, 1, -1, 2, -2, 4, -4)}
-        except (
-            tf.errors.OpError
-        ):  # a kernel that refuses a point; whether y runs at the point itself is asked elsewhere
-            self.good = False
+        except tf.errors.OpError:  # whether y runs at the point itself is asked elsewhere
+            self.why = "a kernel refuses a point nearby"
         else:
             with np.errstate(all="ignore"):
-                self._measure(at)
+                self.why = self._measure(at)
+
+    @property
+    def good(self):
+        return not self.why
 
     def _measure(self, at):
         self.centre = at[0]
-        self.good = all(np.all(np.isfinite(flat(a))) for outputs in at.values() for a in outputs)
-        self.good = self.good and len({tuple(np.shape(a) for a in outputs) for outputs in at.values()}) == 1
-        if not self.good:
-            return
+        if not all(np.all(np.isfinite(flat(a))) for outputs in at.values() for a in outputs):
+            return "not finite"
+        if len({tuple(np.shape(a) for a in outputs) for outputs in at.values()}) != 1:
+            return "shapes that change"
         fine, coarse = self._slopes(at, 1), self._slopes(at, 2)
         self.derivative = fine
         doubt = max(map(off, coarse, fine), default=0.0)
         largest = max((np.max(np.abs(flat(a)), initial=0.0) for a in self.centre), default=0.0)
         self.tolerance += 10 * doubt + 1e-11 * largest
-        self.good = self.tolerance < 1e-3 and self._no_kink(at)
+        if not self._no_kink(at):
+            return "a kink"
+        return "" if self.tolerance < 1e-3 else "differences that do not agree"
 
     def _slopes(self, at, k):
         rows = zip(at[k], at[-k], at[2 * k], at[-2 * k])

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from random_graphs import build, points
-from random_graphs.ops import BODIES, CALLS, CLOSED, GROUPS, OPERATORS
-from random_graphs.programs import Body, Input, Program, Step
+from random_graphs.ops import BODIES, CALLS, CLOSED, GROUPS, LONG_CALLS, OPERATORS, ROW_CALLS
+from random_graphs.programs import Body, Input, Program, Step, needed
 
 SHAPES = ((), (1,), (2,), (3,), (4,), (1, 1), (2, 3), (3, 2), (1, 3), (3, 1), (2, 2), (3, 3), (2, 1, 3), (1, 4, 4, 1))
 EMPTY = ((0,), (0, 3), (2, 0), (1, 0, 2))
@@ -72,7 +72,7 @@ class _Drawing:
         leaves = list(scope)
         moved = [(v.name, v.name) for v in leaves]
         steps = []
-        for _ in range(int(self.rng.integers(1, 6))):
+        for _ in range(int(self.rng.integers(1, 5))):
             self.extend(steps, scope, 0)
             if self.chance(0.05):
                 moved.append(self.shift(steps, scope))
@@ -81,11 +81,20 @@ class _Drawing:
             steps.append(Step("t0", f"tf.sin({leaves[0].name})"))
             made = [Value("t0", leaves[0].shape, leaves[0].dtype)]
         ys = [made[-1]] + ([self.pick(made)] if self.chance(0.25) else [])
-        count = int(self.rng.integers(1, 3))
-        xs = [moved[int(i)] for i in self.rng.permutation(len(moved))[:count]]
-        if self.chance(0.08):
-            xs.append(xs[0])
-        return Program(self.seed, tuple(self.inputs), tuple(steps), tuple(y.name for y in ys), tuple(xs), self.calls())
+        xs = self.moved_by(ys, moved)
+        if not self.chance(0.1):  # a few with what nobody needs
+            steps, _ = needed(steps, {y.name.split("[")[0] for y in ys} | {x for x, _ in xs})
+        names = tuple(y.name for y in ys)
+        return Program(self.seed, tuple(self.inputs), tuple(steps), names, tuple(xs), self.calls(steps, ys[0], xs[0]))
+
+    def moved_by(self, ys, moved):
+        """One or two xs, mostly of those that ys come from, sometimes one twice."""
+        near = [m for m in moved if any(m[0] in y.origins for y in ys)]
+        xs = []
+        for _ in range(int(self.rng.integers(1, 3))):
+            left = [m for m in (near if near and self.chance(0.85) else moved) if m not in xs]
+            xs += [self.pick(left)] if left else []
+        return xs + (xs[:1] if self.chance(0.08) else [])
 
     def input(self, shape=None, kind=None, value=None):
         if shape is None:
@@ -228,7 +237,7 @@ class _Drawing:
             self.names[name] = tf.placeholder(a.dtype, shape)
             inner.append(Value(name, shape, a.dtype, frozenset([name])))
         first = len(inner)
-        for _ in range(int(self.rng.integers(1, 4))):
+        for _ in range(int(self.rng.integers(1, 3))):
             self.extend(steps, inner, depth + 1)
         made = inner[first:] or inner[-1:]
         result = self.fitted(made[-1], Value("", shape, a.dtype))
@@ -255,8 +264,13 @@ class _Drawing:
             text = f"tf.fill({list(like.shape)}, tf.reduce_sum({text}) / {max(2, int(np.prod(value.shape)))})"
         return text
 
-    def calls(self):
-        """Lop and Rop always, and some of the others."""
-        first, second, *others = map(self.fill, CALLS)
-        chosen = [others[int(i)] for i in self.rng.permutation(len(others))[: int(self.rng.integers(1, 3))]]
-        return tuple(dict.fromkeys([first, second, *chosen]))
+    def calls(self, steps, y, x):
+        """Lop and Rop always, and one or two of the others."""
+        first, second, *others = CALLS
+        if len(re.findall("body=Body", repr(steps))) < 2 or self.chance(0.2):
+            others += LONG_CALLS
+        shape = self.names[x[0]].shape.as_list() if x[0] in self.names else []
+        if shape and y.shape and shape[0] == y.shape[0]:
+            others += ROW_CALLS
+        chosen = [self.pick(others) for _ in range(1 + self.chance(0.3))]
+        return tuple(dict.fromkeys(map(self.fill, [first, second, *chosen])))

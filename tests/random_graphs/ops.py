@@ -384,20 +384,29 @@ OPERATORS = (
     "tf.reduce_sum(symgrad.jacobian({y}, {x}, mode='columns', block_size=2))",
 )
 
-# What is asked of each graph: the first two always, and some of the others.
+# What is asked of each graph: the first two always, and one or two of the others.
 CALLS = (
     "symgrad.Lop(ys, xs, u, disconnected='zero')",
     "symgrad.Rop(ys, xs, v, method='{auto|forward|double_vjp}', disconnected='zero')",
     "symgrad.Rop(ys, xs, v, method='{forward|double_vjp}', disconnected='zero')",
+    "symgrad.hvp(loss, xs, v, disconnected='zero')",
+    "symgrad.hvp(loss, xs, v, disconnected='zero')",
+    "symgrad.ggnvp(half, ys[0], xs, v, disconnected='zero')",
+    "symgrad.gradients(ys, xs, u, unconnected_gradients='zero')",
+    "symgrad.diagnose.why_none(ys, xs)",
+    "symgrad.hvp(ys[0], xs, v, disconnected='zero')",
+    "symgrad.Rop(ys, xs, holes_v, disconnected='zero')",
+    "symgrad.Lop(ys, xs, holes_u, disconnected='zero')",
+)
+
+# Built of many derivatives: rarely for graphs with many bodies.
+LONG_CALLS = (
     "symgrad.jacobian(ys, xs, mode='{rows|columns}', block_size={None|1|2}, disconnected='zero')",
     "symgrad.jacobian(ys, xs, mode='{rows|columns}', disconnected='zero')",
     "symgrad.jacobian(ys, xs, disconnected='zero')",
-    "symgrad.hvp(loss, xs, v, disconnected='zero')",
-    "symgrad.hvp(loss, xs, v, disconnected='zero')",
     "symgrad.hessian(loss, xs, block_size={None|1|2}, disconnected='zero')",
-    "symgrad.ggnvp(half, ys[0], xs, v, disconnected='zero')",
-    "symgrad.gradients(ys, xs, u, unconnected_gradients='zero')",
     "symgrad.Lop(symgrad.Rop(ys, xs, v, disconnected='zero'), xs, u, disconnected='zero')",
-    "symgrad.diagnose.why_none(ys, xs)",
-    "symgrad.hvp(ys[0], xs, v, disconnected='zero')",
 )
+
+# For a y that has as many rows as x.
+ROW_CALLS = ("symgrad.batch_jacobian(ys[0], xs[0], mode='{auto|rows|columns}', disconnected='zero')",) * 4

@@ -1,6 +1,7 @@
 """A random graph as data: leaves, steps, bodies of control flow, and what is asked about it."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,3 +59,22 @@ class Program:
     ys: tuple[str, ...]
     xs: tuple[tuple[str, str], ...]
     calls: tuple[str, ...]
+
+
+def named(text):
+    """The names of leaves, steps and arguments in an expression."""
+    return set(re.findall(r"\b[xta]\d+\b", text))
+
+
+def needed(steps, wanted):
+    """The steps that the names `wanted` are computed from, bodies without what their results do not need."""
+    wanted, kept = set(wanted), []
+    for step in reversed(steps):
+        if step.name in wanted:
+            if step.body:
+                inside, reads = needed(step.body.steps, set().union(*map(named, step.body.results)))
+                step = replace(step, body=replace(step.body, steps=inside))
+                wanted |= reads
+            wanted |= named(step.expression)
+            kept.append(step)
+    return tuple(reversed(kept)), wanted
