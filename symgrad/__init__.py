@@ -15,6 +15,10 @@ _OPERATORS: tuple[str, ...] = (
     "Lop",
     "Rop",
     "batch_jacobian",
+    "biharmonic",
+    "curl",
+    "directional",
+    "divergence",
     "example_jacobian",
     "ggnvp",
     "gradients",
@@ -23,6 +27,8 @@ _OPERATORS: tuple[str, ...] = (
     "jacobian",
     "jacobian_blocks",
     "jet",
+    "laplacian",
+    "partials",
 )
 _SPARSITY: tuple[str, ...] = ("sparse_hessian", "sparse_jacobian")
 _PACKAGES = (

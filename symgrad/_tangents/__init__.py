@@ -1,10 +1,11 @@
 """Tangents of a graph, pushed op by op from xs to ys."""
 
 from . import _coefficients, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops
-from ._algebra import Algebra, Index, along, closed, factorial, weighted
+from ._algebra import FEW, Algebra, Index, along, closed, factorial, weighted
 from ._push import HANDLERS, Push, handler, push, pushed
 
 __all__ = [
+    "FEW",
     "HANDLERS",
     "Algebra",
     "Index",

@@ -37,7 +37,7 @@ class Algebra:
     """
 
     def __init__(self, indices: Iterable[Index], *, count: Count | None = None, weights: Sequence[float] | None = None):
-        self.indices = sorted(indices, key=lambda a: (sum(a), a))
+        self.indices = sorted(indices, key=lambda a: (-sum(a), a), reverse=True)
         self.weights = [] if weights is None else [float(w) for w in weights]
         self.degrees = list(map(sum, self.indices))
         self.counts: list[Count | None] = [count] * len(self.indices)

@@ -8,13 +8,20 @@ from ._hessian import ggnvp, hessian, hvp
 from ._jacobian import jacobian
 from ._jacobian_blocks import jacobian_blocks
 from ._jet import jet
+from ._laplacian import biharmonic, laplacian
 from ._lop import Lop
+from ._partials import directional, partials
 from ._rop import Rop
+from ._vector_fields import curl, divergence
 
 __all__ = [
     "Lop",
     "Rop",
     "batch_jacobian",
+    "biharmonic",
+    "curl",
+    "directional",
+    "divergence",
     "example_jacobian",
     "ggnvp",
     "gradients",
@@ -23,5 +30,7 @@ __all__ = [
     "jacobian",
     "jacobian_blocks",
     "jet",
+    "laplacian",
     "limits",
+    "partials",
 ]
