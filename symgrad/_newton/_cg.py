@@ -20,11 +20,13 @@ class Solution(NamedTuple):
     Attributes:
       best: the point [n] with the lowest true loss among those looked at, else the last one.
       last: the last point [n].
+      residual: b - A last, as the recurrence has it.
       steps: how many were taken, int32.
     """
 
     best: tf.Tensor
     last: tf.Tensor
+    residual: tf.Tensor
     steps: tf.Tensor
 
 
@@ -77,7 +79,7 @@ def conjugate_gradients(
     best = state.best
     if loss is not None:
         best = tf.where(loss(state.x) < state.best_loss, state.x, state.best)
-    return Solution(state.x if loss is None else best, state.x, state.i)
+    return Solution(state.x if loss is None else best, state.x, state.r, state.i)
 
 
 class _State(NamedTuple):

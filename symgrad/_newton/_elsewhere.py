@@ -8,7 +8,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tf, _walk
 from .._control_flow import alias, refuse_side_effects
 from .._jacobians._forward_copies import Copies
-from .._op_types import RANDOM
+from .._op_types import RANDOM, lives_one_run
 from ..errors import ControlFlowError
 
 
@@ -31,8 +31,7 @@ class Elsewhere:
         leading = set(_walk.ancestors(ys, every=True))
         self._reads = [_Reads(v, leading) for v in variables]
         sources = [t for read in self._reads for t in read.sources]
-        found = [op for op in _walk.readers(sources, lambda op: op.type != "StopGradient") if op in leading]
-        self._copied = _with_contexts({op for op in found if op.type != "StopGradient"}, leading)
+        self._copied = _closed({op for op in _onward(sources) if op in leading}, leading)
         for op in self._copied:
             if op.type in RANDOM:
                 raise ControlFlowError(
@@ -46,11 +45,29 @@ class Elsewhere:
         pairs = [pair for read, value in zip(self._reads, values, strict=True) for pair in read.instead(value)]
         return Copies(lambda op: op not in self._copied, pairs).of(self._ys, "elsewhere")
 
+    def again(self) -> list[tf.Tensor]:
+        """The tensors computed once more from the variables themselves, by which they can be differentiated."""
+        return Copies(lambda op: op not in self._copied).of(self._ys, "again")
 
-def _with_contexts(ops: set[tf.Operation], leading: set[tf.Operation]) -> set[tf.Operation]:
-    """The ops, and all others in the V1 loops and branches where some of them are: those have one copy as a whole."""
-    contexts = {_outermost(op) for op in ops} - {None}
-    return ops | {op for op in leading if _outermost(op) in contexts} if contexts else ops
+
+def _onward(tensors: Sequence[tf.Tensor]) -> list[tf.Operation]:
+    """The ops that read the tensors, directly or through others, up to those that count as constants."""
+    readers = _walk.readers(tensors, lambda op: op.type != "StopGradient")
+    return [op for op in readers if op.type != "StopGradient"]
+
+
+def _closed(ops: set[tf.Operation], leading: set[tf.Operation]) -> set[tf.Operation]:
+    """The ops, and those that have a copy with them: the rest of a V1 loop or branch, and of what lives for one run."""
+    size = 0
+    while size < len(ops):
+        size = len(ops)
+        contexts = {_outermost(op) for op in ops} - {None}
+        if contexts:
+            ops = ops | {op for op in leading if _outermost(op) in contexts}
+        handled = [op for op in ops if lives_one_run(op.type) and op.inputs and op.inputs[0].dtype == tf.resource]
+        makers = {_walk.maker_of(op) for op in handled}
+        ops = ops | makers | {op for op in _onward([t for m in makers for t in m.outputs]) if op in leading}
+    return ops
 
 
 def _outermost(op: tf.Operation) -> Any:

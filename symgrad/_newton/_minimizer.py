@@ -42,8 +42,11 @@ class GraphMinimizer:
         if self._damping is not None:
             raise OptimizerError(f"this {type(self).__name__} has a step already; make one for each function")
         kind = f"{type(self).__name__} builds its step in a graph"
-        if tf.executing_eagerly() or any(isinstance(t, _tf.EagerTensor) for t in tensors):
-            raise OptimizerError(f"{kind}; call minimize under tf.Graph().as_default(), with tensors of that graph")
+        inside = tf.executing_eagerly() or isinstance(tf.get_default_graph(), _tf.FuncGraph)
+        if inside or any(isinstance(t, _tf.EagerTensor) for t in tensors):
+            raise OptimizerError(
+                f"{kind}; call minimize under tf.Graph().as_default(), with tensors of that graph, in no tf.function"
+            )
         if any(callable(t) and not _tensors.is_variable(t) for t in tensors):
             raise OptimizerError(f"{kind} from tensors, came a function")
         given = tf.trainable_variables() if var_list is None else var_list

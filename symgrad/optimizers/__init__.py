@@ -14,6 +14,7 @@ from ._large_batch import LAMB, Lion
 from ._least_squares import ScipyLeastSquares
 from ._levenberg_marquardt import LevenbergMarquardt
 from ._momentum import SGD, Momentum
+from ._natural_gradient import natural_gradient
 from ._optimizer import Optimizer
 from ._scipy import ScipyOptimizer
 from ._transforms import (
@@ -64,6 +65,7 @@ __all__ = [
     "hyperparameter",
     "l2_decay",
     "loss_scale",
+    "natural_gradient",
     "option",
     "rowwise",
     "shared_slot",
