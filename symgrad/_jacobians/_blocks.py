@@ -14,13 +14,13 @@ Block = Callable[[tf.Tensor], list[tf.Tensor]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Blocks:
     """How a basis is gone through.
 
     Attributes:
       count: vectors in all.
-      steps: turns of the loop.
-      size: vectors in a turn; the last ones may lie past the end.
+      steps: iterations of the loop.
+      size: vectors in a block; the last ones may lie past the end.
     """
 
     count: Count
@@ -28,8 +28,8 @@ class Plan:
     size: Count
 
     @classmethod
-    def of(cls, count: Count, size: Count) -> "Plan":
-        """Turns of at most `size` vectors, evened out."""
+    def of(cls, count: Count, size: Count) -> "Blocks":
+        """Blocks of at most `size` vectors, evened out."""
         if isinstance(size, int) and size == 1:
             return cls(count, count, 1)
         if isinstance(size, int) and isinstance(count, int):
@@ -40,17 +40,17 @@ class Plan:
         return cls(count, steps, -(-count // tf.maximum(1, steps)))
 
 
-def looped(plan: Plan, block: Block, targets: Sequence[Space]) -> list[tf.Tensor]:
-    """What `block` gives for the indices of each turn, in a graph loop, stacked; unit vectors past the end give zeros.
+def looped(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf.Tensor]:
+    """What `block` gives for the indices of each block, in a graph loop, stacked; unit vectors past the end give zeros.
 
     Args:
-      plan: the turns.
-      block: from the int32 indices of a turn to one tensor [size] + target.shape for each target.
+      blocks: of how many vectors.
+      block: from the int32 indices of a block to one tensor [size] + target.shape for each target.
       targets: what the results look like.
     """
-    results = (_in_place if _is_large(plan.count, targets) else _in_lists)(plan, block, targets)
+    results = (_in_place if _is_large(blocks.count, targets) else _in_lists)(blocks, block, targets)
     for result, target in zip(results, targets):
-        result.set_shape(stacked(plan.count, target.static))
+        result.set_shape(stacked(blocks.count, target.static))
     return results
 
 
@@ -60,9 +60,9 @@ def _is_large(count: Count, targets: Sequence[Space]) -> bool:
     return sum(n * t.dtype.size for n, t in zip(sizes, targets) if n) > _limits.current().block_bytes
 
 
-def _in_lists(plan: Plan, block: Block, targets: Sequence[Space]) -> list[tf.Tensor]:
+def _in_lists(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf.Tensor]:
     """The blocks collected and concatenated: one more copy of the result, and it can be differentiated again."""
-    count, steps, size = plan.count, plan.steps, plan.size
+    count, steps, size = blocks.count, blocks.steps, blocks.size
     shapes = [tf.concat([[size], t.shape], 0) for t in targets]
     lists = [
         tf.raw_ops.TensorListReserve(element_shape=shape, num_elements=steps, element_dtype=t.dtype)
@@ -84,12 +84,12 @@ def _in_lists(plan: Plan, block: Block, targets: Sequence[Space]) -> list[tf.Ten
     return results if exact else [r[:count] for r in results]
 
 
-def _in_place(plan: Plan, block: Block, targets: Sequence[Space]) -> list[tf.Tensor]:
+def _in_place(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf.Tensor]:
     """The blocks written into the result, of which there is one copy.
 
     `Empty` is stateful, so that each run gets a buffer of its own; nothing else reads it before the loop is through.
     """
-    count, steps, size = plan.count, plan.steps, plan.size
+    count, steps, size = blocks.count, blocks.steps, blocks.size
     empty = [tf.raw_ops.Empty(shape=tf.concat([[count], t.shape], 0), dtype=t.dtype, name="result") for t in targets]
 
     def body(step, *results):

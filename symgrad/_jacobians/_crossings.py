@@ -22,6 +22,11 @@ def crosses_v1_loops(between: _walk.Between) -> bool:
     return any(op.type in ENTERS | EXITS for op in between.ops)
 
 
+def crossed_v1_loops(between: _walk.Between) -> set[str]:
+    """The names of the V1 loops on the paths."""
+    return {op.get_attr("frame_name").decode() for op in between.ops if op.type in ENTERS}
+
+
 def crossed_loops(between: _walk.Between) -> set:
     """The loops of either kind on the paths: V2 loops as ops, V1 loops as contexts."""
     v1 = {op._get_control_flow_context() for op in between.ops if op.type in EXITS}

@@ -10,12 +10,10 @@ from .._op_types import ENTERS, EXITS
 from .._problem import Problem
 from .._sizes import Count
 from ..errors import ControlFlowError, DeviceError
-from ._bottleneck import waist
 from ._crossings import crosses_v1_loops
 from ._forward_copies import Copies, dependents, staying
-from ._grid import Grid, by_columns, by_rows, transposed
-from ._linear_maps import LinearMap, Rows, Space
-from ._mode import choose
+from ._linear_maps import Grid, LinearMap, Rows, Space, Sweep
+from ._plan import Note, nobody
 from ._sweep import sweep, sweep_from
 
 
@@ -58,32 +56,28 @@ def check_shareable(between: Any) -> None:
 
 
 class Shared:
-    """The rows or columns of one Jacobian over some devices: the grid of `_jacobian`, with the same meaning.
+    """The rows or columns of one Jacobian over some devices.
 
     Every part is a copy, placed on its device, of one template that computes as many vectors as a part has, from a
     placeholder on; the template itself never runs. The copies begin at xs, so that these may be fed and differentiated
     by.
     """
 
-    def __init__(self, devices: Sequence[str], block_size: int | None):
-        self._devices, self._block_size = devices, block_size
+    def __init__(self, devices: Sequence[str], block_size: int | None, note: Note = nobody):
+        self._devices, self._block_size, self._note = devices, block_size, note
+        self._xs: list[tuple[tf.Tensor, tf.Tensor]] = []
 
-    def grid(self, problem: Problem, mode: str) -> Grid:
-        """For each pair the derivative as a matrix [size of y, size of x] or as rows, or None."""
+    def sweep(self, problem: Problem) -> Sweep:
+        """What gives the results of a map for its whole basis, the copies of each device beginning at xs."""
         self._xs = [(t, t) for t in problem.tensors]
-        if mode == "auto":
-            narrow = waist(problem)
-            if narrow is not None:
-                return self._through(narrow, problem)
-        maps = choose(mode, problem)
-        if isinstance(maps, Rows):
-            return by_rows(maps, self._shared)
-        return transposed(by_columns(maps, self._shared))
+        return self._shared
 
-    def _through(self, narrow: tf.Tensor, problem: Problem) -> Grid:
+    def through(self, narrow: tf.Tensor, problem: Problem) -> Grid:
         """J = J_y/h J_h/x: rows of the first are shared out, each device has the second."""
+        self.sweep(problem)
         behind, before = problem.through(narrow)
-        right = sweep(Rows(before).linear(0), self._block_size, f"the Jacobian of {narrow.name} by rows")
+        label = f"the Jacobian of {narrow.name} by rows"
+        right = sweep(Rows(before).linear(0), self._block_size, label, note=self._note)
         size = Space.of(narrow).size
         flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
 
@@ -103,7 +97,7 @@ class Shared:
         size = -(-count // len(self._devices))
         with tf.name_scope("template"):
             start = tf.placeholder(tf.int32, [], "start")
-            template = onward(sweep_from(start, size, linear, self._block_size, label))
+            template = onward(sweep_from(start, size, linear, self._block_size, label, note=self._note))
         present = [t for t in template if t is not None]
         depends = dependents(start)
         parts = []

@@ -86,6 +86,11 @@ class LinearMap:
     bytes_each: int = 0
 
 
+Grid = list[list["tf.Tensor | None"]]
+# From a map and what it is, for the log, to its results for the whole basis, as `sweep` gives them.
+Sweep = Callable[[LinearMap, str], list["tf.Tensor | None"]]
+
+
 def unit_vectors(space: Space) -> Callable[[tf.Tensor], tf.Tensor]:
     """From indices to the unit vectors of `space` with these indices; an index past the end gives zeros."""
 

@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
 from .._op_types import LOOPS
 from .._problem import Problem
 from ..errors import MissingRuleError, NotLinearError
+from ._bottleneck import waist
 from ._crossings import crosses_nested_loops, crosses_v1_branches, crosses_v1_loops
 from ._linear_maps import Columns, Rows
 
@@ -27,29 +29,69 @@ def check_mode(mode: str) -> None:
         raise ValueError(f"mode={mode!r}; wanted one of {', '.join(map(repr, MODES))}")
 
 
-def choose(mode: str, problem: Problem) -> Rows | Columns:
-    """What computes the Jacobian.
+@dataclass(frozen=True)
+class Decision:
+    """By what a Jacobian is computed.
 
-    "auto" takes columns if they cost less than rows; not where the sizes are unknown, nor where an op on the way has no
-    second derivative.
+    Attributes:
+      mode: "rows" or "columns".
+      why: why.
+      asked: whether the caller said so.
+      narrow: the tensor through which both ways meet, if there is one.
     """
-    if mode == "columns" or (mode == "auto" and _columns_are_cheaper(problem)):
+
+    mode: str
+    why: str
+    asked: bool = False
+    narrow: tf.Tensor | None = None
+
+
+def decide(mode: str, problem: Problem, *, through: bool = True) -> Decision:
+    """By what to compute the Jacobian, before anything is built.
+
+    "auto" takes columns if they cost less than rows; not where the sizes are unknown. With `through` it goes through a
+    narrow tensor that all paths cross, where there is one.
+    """
+    if mode != "auto":
+        return Decision(mode, "as asked for", asked=True)
+    narrow = waist(problem) if through else None
+    if narrow is not None:
+        size = narrow.shape.num_elements()
+        return Decision("columns", f"{_sides(problem)}, and all cross {narrow.name} of {size}", narrow=narrow)
+    return _cheaper(problem)
+
+
+def maps_of(decision: Decision, problem: Problem) -> Rows | Columns:
+    """What computes the Jacobian: rows, too, where columns were not asked for and an op has no second derivative."""
+    if decision.mode == "columns":
         try:
             return Columns(problem)
         except (MissingRuleError, NotLinearError) as error:
-            if mode == "columns":
+            if decision.asked:
                 raise
             _log.info("the Jacobian of %s goes by rows, since columns cannot be had: %s", problem.ys[0].name, error)
     return Rows(problem)
 
 
-def _columns_are_cheaper(problem: Problem) -> bool:
+def _cheaper(problem: Problem) -> Decision:
     between = problem.between
     columns, rows = _elements(problem.xs), _elements(problem.ys)
     if crosses_nested_loops(between) or crosses_v1_branches(between):
-        return columns * _BESIDE_SINGLE_ROWS < rows or rows == float("inf")
-    loops = crosses_v1_loops(between) or any(op.type in LOOPS for op in between.ops)
-    return columns * (_THROUGH_LOOPS if loops else 1) < rows
+        cost, of = _BESIDE_SINGLE_ROWS, ", a column at a sixteenth of a row: rows through V1 branches do not vectorise"
+        is_cheaper = columns * cost < rows or rows == float("inf")
+    else:
+        loops = crosses_v1_loops(between) or any(op.type in LOOPS for op in between.ops)
+        cost, of = (_THROUGH_LOOPS, ", a column at half a row through a loop") if loops else (1, "")
+        is_cheaper = columns * cost < rows
+    return Decision("columns" if is_cheaper else "rows", _sides(problem) + of)
+
+
+def _sides(problem: Problem) -> str:
+    return f"{_count(_elements(problem.ys))} rows against {_count(_elements(problem.xs))} columns"
+
+
+def _count(elements: float) -> str:
+    return "an unknown number of" if elements == float("inf") else f"{elements:.0f}"
 
 
 def _elements(tensors: Sequence) -> float:

@@ -26,7 +26,7 @@ _IMPATIENT = tf.RunOptions(timeout_in_ms=int(_PATIENCE * 1000))
 
 
 @dataclass(frozen=True)
-class Plan:
+class Runs:
     """What to run for a Jacobian in blocks of rows.
 
     Attributes:
@@ -62,28 +62,28 @@ class Plan:
 
 @dataclass(frozen=True)
 class Post:
-    """One device's part of a plan.
+    """One device's part of a runs.
 
     Attributes:
       device: its name.
       keep: the op that runs the forward pass there and keeps what the rows have in common.
       free: the op that frees what is kept.
-      plan: the plan for the blocks that are computed from what is kept.
+      runs: the runs for the blocks that are computed from what is kept.
     """
 
     device: str
     keep: tf.Operation
     free: tf.Operation
-    plan: Plan
+    runs: Runs
 
 
-def spread(plan: Plan, common: Sequence[tf.Tensor], x: tf.Tensor, devices: Sequence[str]) -> list[Post]:
-    """A post on each device, for a plan whose rows have the tensors `common` in common; the copies begin at x."""
-    depends = dependents(plan.start)
-    return [_post(plan, common, device, ([(x, x)], depends)) for device in devices]
+def spread(runs: Runs, common: Sequence[tf.Tensor], x: tf.Tensor, devices: Sequence[str]) -> list[Post]:
+    """A post on each device, for a runs whose rows have the tensors `common` in common; the copies begin at x."""
+    depends = dependents(runs.start)
+    return [_post(runs, common, device, ([(x, x)], depends)) for device in devices]
 
 
-def _post(plan: Plan, common: Sequence[tf.Tensor], device: str, bounds: tuple[list, set[tf.Operation]]) -> Post:
+def _post(runs: Runs, common: Sequence[tf.Tensor], device: str, bounds: tuple[list, set[tf.Operation]]) -> Post:
     instead, depends = bounds
     with tf.name_scope(device.strip("/").replace(":", "_").replace("/", "_")):
         computed = Copies(staying(), instead, device).of(common, "forward") if common else []
@@ -93,13 +93,13 @@ def _post(plan: Plan, common: Sequence[tf.Tensor], device: str, bounds: tuple[li
             keep = [tf.raw_ops.AssignVariableOp(resource=h, value=t) for h, t in zip(handles, computed)]
             kept = [tf.raw_ops.ReadVariableOp(resource=h, dtype=t.dtype.base_dtype) for h, t in zip(handles, common)]
             free = [tf.raw_ops.DestroyResourceOp(resource=h) for h in handles]
-            start = tf.identity(plan.start)
+            start = tf.identity(runs.start)
             for t, like in zip(kept, common):
                 t.set_shape(like.shape)
-            read = [*instead, *zip(common, kept), (plan.start, start)]
-            (block,) = Copies(staying(depends), read, device).of([plan.block], "rows")
+            read = [*instead, *zip(common, kept), (runs.start, start)]
+            (block,) = Copies(staying(depends), read, device).of([runs.block], "rows")
             # Where nothing can be kept, behind V1 branches, every run reads what is fed.
-            blocks = replace(plan, block=block, feeds={} if common else plan.feeds)
+            blocks = replace(runs, block=block, feeds={} if common else runs.feeds)
             return Post(device, tf.group(*keep, name="keep"), tf.group(*free, name="free"), blocks)
 
 
@@ -114,14 +114,14 @@ def blocks_over(posts: Sequence[Post], session: tf.Session, feeds: dict[Any, Any
       DeviceError: a device stopped; the others go on to the end of their blocks, for nobody.
     """
     devices = [post.device for post in posts]
-    todo = collections.deque(posts[0].plan.slices())
+    todo = collections.deque(posts[0].runs.slices())
     pool = concurrent.futures.ThreadPoolExecutor(len(posts), "jacobian_blocks")
     running: dict[concurrent.futures.Future, tuple[Post, slice]] = {}
 
     def begin(post: Post) -> None:
         if todo:
             rows = todo.popleft()
-            running[pool.submit(session.run, post.plan.block, post.plan.feed(rows))] = (post, rows)
+            running[pool.submit(session.run, post.runs.block, post.runs.feed(rows))] = (post, rows)
 
     try:
         with blamed(session, devices, "the forward pass ran"):  # in one run: the same random numbers for all
@@ -136,7 +136,7 @@ def blocks_over(posts: Sequence[Post], session: tf.Session, feeds: dict[Any, Any
                 with blamed(session, devices, f"rows {rows.start} to {rows.stop} were computed", post.device):
                     block = done.result()
                 begin(post)
-                yield rows, post.plan.cut(rows, block)
+                yield rows, post.runs.cut(rows, block)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         _succeed(partial(session.run, post.free, options=_IMPATIENT) for post in posts)

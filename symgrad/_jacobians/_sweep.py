@@ -9,8 +9,9 @@ import tensorflow.compat.v1 as tf
 from .._sizes import Count, known_sizes
 from ..errors import ShapeError
 from . import _limits
-from ._blocks import Plan, looped
+from ._blocks import Blocks, looped
 from ._linear_maps import LinearMap, Space
+from ._plan import Note, nobody, way_of
 from ._through_frames import sweep_in_frames
 from ._vectorise import Trial, single, trial, vectorised
 
@@ -23,19 +24,20 @@ def check_block_size(block_size: int | None) -> None:
         raise ShapeError(f"block_size={block_size!r}; wanted a number of rows or columns, at least 1, or None")
 
 
-def sweep(linear: LinearMap, block_size: int | None, label: str) -> list[tf.Tensor | None]:
+def sweep(linear: LinearMap, block_size: int | None, label: str, *, note: Note = nobody) -> list[tf.Tensor | None]:
     """The results of `linear` for every vector of the basis, each stacked along a new first dimension.
 
     Args:
       linear: the map and its basis.
       block_size: how many vectors at a time: 1 is a graph loop without vectorising, None follows from the budget.
       label: what is computed, for the log.
+      note: told how it is done.
 
     Returns:
       For each target a tensor [count] + target.shape, or None if no path leads to it.
     """
     if linear.in_frames:
-        return sweep_in_frames(linear, block_size, label)
+        return sweep_in_frames(linear, block_size, label, note=note)
     outcome = trial(linear, vectorise=block_size != 1 and linear.count != 1)
     if outcome.reason:
         _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, outcome.reason)
@@ -43,16 +45,18 @@ def sweep(linear: LinearMap, block_size: int | None, label: str) -> list[tf.Tens
     if not any(present):
         return [None] * len(present)
     size = 1 if outcome.reason else block_size or _affordable(linear, outcome)
+    many = not outcome.reason and size != 1 and linear.count != 1
+    note(way_of(label, linear.count, size, vectorised=many, cause=outcome.reason, bytes_each=outcome.bytes_per_vector))
     found = iter(_swept(linear, size, present))
     return [next(found) if p else None for p in present]
 
 
 def sweep_from(
-    start: tf.Tensor, size: Count, linear: LinearMap, block_size: int | None, label: str
+    start: tf.Tensor, size: Count, linear: LinearMap, block_size: int | None, label: str, *, note: Note = nobody
 ) -> list[tf.Tensor | None]:
     """As `sweep`, for the `size` vectors of the basis from number `start` on; those past the end give zeros."""
     some = replace(linear, count=size, seeds=lambda indices: linear.seeds(indices + start))
-    return sweep(some, block_size, label)
+    return sweep(some, block_size, label, note=note)
 
 
 def _swept(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[tf.Tensor]:
@@ -65,14 +69,14 @@ def _swept(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[tf.T
             return [r[tf.newaxis] for r in single(linear, tf.constant(0), present)]
         if isinstance(size, int) and size >= count:
             return vectorised(linear, tf.range(count), present)
-    plan = Plan.of(count, size)
+    blocks = Blocks.of(count, size)
 
     def block(indices):
-        if isinstance(plan.size, int) and plan.size == 1:
+        if isinstance(blocks.size, int) and blocks.size == 1:
             return [r[tf.newaxis] for r in single(linear, indices[0], present)]
         return vectorised(linear, indices, present)
 
-    return looped(plan, block, targets)
+    return looped(blocks, block, targets)
 
 
 def _affordable(linear: LinearMap, outcome: Trial) -> Count:

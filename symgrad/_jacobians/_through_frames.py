@@ -15,8 +15,9 @@ from .._sizes import Count, size_along
 from ..errors import ControlFlowError, SymgradError
 from . import _limits
 from ._block_copies import Template
-from ._blocks import Plan, looped
+from ._blocks import Blocks, looped
 from ._linear_maps import LinearMap
+from ._plan import Note, nobody, way_of
 
 # Vectors that are built one by one; TensorFlow adds hundreds of ops for each, and the vectoriser more.
 _FEW = 8
@@ -32,36 +33,47 @@ Results = list["tf.Tensor | None"]
 Apply = Callable[[LinearMap, tf.Tensor], Results]
 
 
-def sweep_in_frames(linear: LinearMap, block_size: int | None, label: str) -> Results:
+def sweep_in_frames(linear: LinearMap, block_size: int | None, label: str, *, note: Note = nobody) -> Results:
     """What `sweep` does, for a map with V1 loops on the way."""
     if isinstance(linear.count, int) and linear.count == 0:
         return [t.zeros(0) for t in linear.targets]
     if block_size is None and linear.bytes_each:
         block_size = max(2, _limits.current().block_bytes // linear.bytes_each)
+    cause = ""
+
+    def told(size: Count, *, copied: bool) -> None:
+        many = not cause and block_size != 1
+        how = {"cause": cause, "bytes_each": linear.bytes_each, "copied": copied}
+        note(way_of(label, linear.count, size, vectorised=many, **how))
+
     if block_size != 1:
-        cause = _SEVERAL_LOOPS
         if linear.vectorisable:
             try:
                 with v1_control_flow():
-                    return _swept(linear, block_size or linear.count, _vectorised, label)
+                    return _swept(linear, block_size or linear.count, _vectorised, (label, told))
             except SymgradError:
                 raise
             except Exception as error:
                 cause = reason(error)
+        cause = cause or _SEVERAL_LOOPS
         _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, cause)
-    return _swept(linear, 1, _single, label)
+    return _swept(linear, 1, _single, (label, told))
 
 
-def _swept(linear: LinearMap, size: Count, apply: Apply, label: str) -> Results:
+def _swept(linear: LinearMap, size: Count, apply: Apply, said: tuple[str, Callable[..., None]]) -> Results:
     """Blocks of `size` vectors: in place if the vectors are few, or else from a template."""
+    label, told = said
     enough = max(_FEW, size) if isinstance(size, int) else 0
-    if size is linear.count or (isinstance(linear.count, int) and linear.count <= enough):
-        return _in_place(linear, size, apply)
-    try:
-        return _from_template(linear, size, apply)
-    except ControlFlowError as refusal:
-        larger = _largest(linear, size, label, refusal)
-    return _in_place(linear, larger, apply)
+    if not (size is linear.count or (isinstance(linear.count, int) and linear.count <= enough)):
+        try:
+            found = _from_template(linear, size, apply)
+            told(size, copied=True)
+            return found
+        except ControlFlowError as refusal:
+            size = _largest(linear, size, label, refusal)
+    found = _in_place(linear, size, apply)
+    told(size, copied=False)
+    return found
 
 
 def _largest(linear: LinearMap, size: Count, label: str, refusal: ControlFlowError) -> Count:
@@ -92,12 +104,12 @@ def _in_place(linear: LinearMap, size: Count, apply: Apply) -> Results:
 
 def _from_template(linear: LinearMap, size: Count, apply: Apply) -> Results:
     """The results by a loop over copies of one block, each of which goes forward and back."""
-    plan = Plan.of(linear.count, size)
+    blocks = Blocks.of(linear.count, size)
     template = Template()
-    found = apply(linear, linear.seeds(tf.range(plan.size) + template.start))
+    found = apply(linear, linear.seeds(tf.range(blocks.size) + template.start))
     template.results = [r for r in found if r is not None]
     targets = [t for t, r in zip(linear.targets, found) if r is not None]
-    results = iter(looped(plan, lambda indices: template.at(indices[0]), targets) if targets else [])
+    results = iter(looped(blocks, lambda indices: template.at(indices[0]), targets) if targets else [])
     return [None if r is None else next(results) for r in found]
 
 

@@ -11,6 +11,7 @@ from ._jet import jet
 from ._laplacian import biharmonic, laplacian
 from ._lop import Lop
 from ._partials import directional, partials
+from ._plan import plan
 from ._rop import Rop
 from ._vector_fields import curl, divergence
 
@@ -33,4 +34,5 @@ __all__ = [
     "laplacian",
     "limits",
     "partials",
+    "plan",
 ]

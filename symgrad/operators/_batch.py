@@ -8,7 +8,7 @@ from .. import _tensors
 from .._jacobians import _limits
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Rows, Space, units_for_all_examples
-from .._jacobians._mode import check_mode, choose
+from .._jacobians._mode import check_mode, decide, maps_of
 from .._jacobians._sweep import check_block_size, sweep
 from .._problem import Problem, posed
 from ..errors import ShapeError
@@ -86,7 +86,7 @@ def _batched_shape(y: tf.Tensor, x: _tensors.Input) -> tf.TensorShape:
 def _tabulated(problem: Problem, mode: str, block_size: int | None) -> tf.Tensor | None:
     """The result as [B, outputs of an example, inputs of an example], None without a path."""
     (y,), (x,) = problem.ys, problem.xs
-    maps = choose(mode, problem)
+    maps = maps_of(decide(mode, problem, through=False), problem)
     by_rows = isinstance(maps, Rows)
     source, target = (y, x) if by_rows else (x, y)
     count, seeds = units_for_all_examples(Space.of(source))

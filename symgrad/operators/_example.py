@@ -14,11 +14,11 @@ from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import LinearMap, Space
 from .._jacobians._one_example import Examples
 from .._jacobians._sweep import sweep
+from .._jacobians._tabulate import block, tabulate
 from .._problem import Problem, posed
 from .._sizes import known_sizes
 from ..errors import DisconnectedError, DtypeError, ShapeError
 from . import _disconnected
-from ._jacobian import block, grid
 
 _log = logging.getLogger("symgrad")
 
@@ -68,7 +68,7 @@ def example_jacobian(y: Any, xs: Any, *, rows: Any, disconnected: str = "raise",
             _log.info(
                 "the Jacobian of %s goes through the whole batch for each row: it crosses V1 control flow", out.name
             )
-            (found,) = grid(problem, mode="auto", block_size=None)
+            (found,) = tabulate(problem, mode="auto", block_size=None)
         else:
             found = _by_examples(out, problem.xs, examples)
         if disconnected == "none":

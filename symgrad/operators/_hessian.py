@@ -10,10 +10,10 @@ from .._jacobians._crossings import crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
 from .._jacobians._sweep import check_block_size
+from .._jacobians._tabulate import block, tabulate
 from .._problem import Problem, posed, shaped
 from ..errors import ShapeError
 from . import _disconnected
-from ._jacobian import block, grid
 from ._lop import Lop
 from ._rop import Rop
 
@@ -55,7 +55,7 @@ def hessian(
         # Backwards through the gradient of a V1 loop there is no way.
         mode = "columns" if crosses_v1_loops(problem.between) else "rows"
         second = Problem([gradients[i] for i in connected], given)
-        found = grid(second, mode=mode, block_size=block_size) if given else []
+        found = tabulate(second, mode=mode, block_size=block_size) if given else []
         pairs = [(i, j) for i in connected for j in connected]
         blocks = dict(zip(pairs, (b for row in found for b in row), strict=True))
         rows = [

@@ -6,15 +6,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors
-from .._jacobians import _limits
-from .._jacobians._bottleneck import waist
-from .._jacobians._devices import Shared, check_devices, check_shareable
-from .._jacobians._grid import Grid, Sweep, by_columns, by_rows, transposed
+from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._holomorphic import check_holomorphic
-from .._jacobians._linear_maps import Columns, LinearMap, Rows, Space
-from .._jacobians._mode import check_mode, choose
-from .._jacobians._sweep import check_block_size, sweep
-from .._problem import Problem, posed
+from .._jacobians._mode import check_mode
+from .._jacobians._sweep import check_block_size
+from .._jacobians._tabulate import tabulate
+from .._problem import posed
 from . import _disconnected
 
 
@@ -77,7 +74,7 @@ def jacobian(
         check_holomorphic(problem)
         if devices is not None:
             check_shareable(problem.between)
-        blocks = grid(problem, mode=mode, block_size=block_size, devices=devices)
+        blocks = tabulate(problem, mode=mode, block_size=block_size, devices=devices)
         if disconnected == "none":
             reached, connected = problem.between.reached, problem.between.connected
             blocks = [
@@ -85,56 +82,3 @@ def jacobian(
                 for row, r in zip(blocks, reached, strict=True)
             ]
         return _tensors.pack(ys, [_tensors.pack(xs, row) for row in blocks])
-
-
-def grid(
-    problem: Problem, *, mode: str, block_size: int | None, devices: Sequence[str] | None = None
-) -> list[list[tf.Tensor]]:
-    """dy_k/dx_i for every pair, in its shape; zeros where y_k does not depend on x_i."""
-    for y in problem.ys:
-        for x in problem.xs:
-            _limits.check_result(y.shape.concatenate(x.shape), y.dtype, f"the Jacobian of {y.name} by {x.label}")
-    if devices is None:
-        found = _tabulated(problem, mode, block_size)
-    else:
-        found = Shared(devices, block_size).grid(problem, mode)
-    of_ys, of_xs = [Space.of(y) for y in problem.ys], [Space.of(x) for x in problem.xs]
-    pairs = zip(of_ys, found, strict=True)
-    return [[block(y, x, b) for x, b in zip(of_xs, row, strict=True)] for y, row in pairs]
-
-
-def _tabulated(problem: Problem, mode: str, block_size: int | None) -> Grid:
-    """For each pair the derivative as a matrix or as rows, or None."""
-
-    def in_blocks(linear: LinearMap, label: str):
-        return sweep(linear, block_size, label)
-
-    if mode == "auto":
-        narrow = waist(problem)
-        if narrow is not None:
-            return _through(narrow, problem, in_blocks)
-    maps = choose(mode, problem)
-    if isinstance(maps, Rows):
-        return by_rows(maps, in_blocks)
-    return transposed(by_columns(maps, in_blocks))
-
-
-def _through(narrow: tf.Tensor, problem: Problem, in_blocks: Sweep) -> Grid:
-    """J = J_y/h J_h/x: the columns of the first, and the rows of the second, are as few as h has elements."""
-    behind, before = problem.through(narrow)
-    left = by_columns(Columns(behind), in_blocks)
-    (right,) = by_rows(Rows(before), in_blocks)
-    size = Space.of(narrow).size
-    flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
-    return [[None if a is None or b is None else tf.matmul(a, b, transpose_a=True) for b in flat] for (a,) in left]
-
-
-def block(y: Space, x: Space, found: tf.Tensor | None) -> tf.Tensor:
-    """The block dy/dx in its shape; zeros if there is none."""
-    static = y.static.concatenate(x.static)
-    whole = Space(y.dtype, static, tf.concat([y.shape, x.shape], 0))
-    if found is None:
-        return whole.zeros()
-    result = tf.reshape(found, static if static.is_fully_defined() else whole.shape)
-    result.set_shape(static)
-    return result

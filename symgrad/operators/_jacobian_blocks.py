@@ -14,7 +14,7 @@ from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._forward_copies import dependents, stays
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import LinearMap, Rows
-from .._jacobians._remote_blocks import Plan, blamed, blocks_over, check_present, spread
+from .._jacobians._remote_blocks import Runs, blamed, blocks_over, check_present, spread
 from .._jacobians._sweep import check_block_size, sweep, sweep_from
 from .._jacobians._vectorise import trial
 from .._op_types import MERGES
@@ -85,31 +85,31 @@ def jacobian_blocks(
         check_holomorphic(problem)
         feeds = dict(feed_dict or {})
         if devices is None:
-            plan, common = _plan(problem, session, feeds, block_size)
+            runs, common = _runs(problem, session, feeds, block_size)
             values = session.run(common, feeds)
-            return _blocks(replace(plan, feeds={**feeds, **dict(zip([t.name for t in common], values))}), session)
+            return _blocks(replace(runs, feeds={**feeds, **dict(zip([t.name for t in common], values))}), session)
         check_shareable(problem.between)
         check_present(session, devices)
         with blamed(session, devices, "the size was asked for"):
-            plan, common = _plan(problem, session, feeds, block_size, devices)
-        blocks = blocks_over(spread(plan, common, problem.tensors[0], devices), session, feeds)
+            runs, common = _runs(problem, session, feeds, block_size, devices)
+        blocks = blocks_over(spread(runs, common, problem.tensors[0], devices), session, feeds)
     next(blocks)
     return blocks
 
 
-def _blocks(plan: Plan, session: tf.Session) -> Iterator[tuple[slice, np.ndarray]]:
-    for rows in plan.slices():
-        yield rows, plan.cut(rows, session.run(plan.block, plan.feed(rows)))
+def _blocks(runs: Runs, session: tf.Session) -> Iterator[tuple[slice, np.ndarray]]:
+    for rows in runs.slices():
+        yield rows, runs.cut(rows, session.run(runs.block, runs.feed(rows)))
 
 
-def _plan(
+def _runs(
     problem: Problem,
     session: tf.Session,
     feeds: dict,
     block_size: int | None,
     devices: Sequence[str] = (),
-) -> tuple[Plan, list[tf.Tensor]]:
-    """The plan, and the tensors that its rows have in common."""
+) -> tuple[Runs, list[tf.Tensor]]:
+    """The runs, and the tensors that their rows have in common."""
     (y,), (x,) = problem.ys, problem.xs
     count, shape = session.run([tf.size(y), tf.shape(x.value())], feeds)
     narrow = waist(problem)
@@ -132,7 +132,7 @@ def _plan(
     branches = any(op.type in MERGES for op in problem.between.ops)
     common = [] if branches else _in_common(rows, start, _can_be_kept if devices else _can_be_fed)
     _refuse_random(rows, common)
-    return Plan(int(count), tuple(int(d) for d in shape), size, start, rows, feeds), common
+    return Runs(int(count), tuple(int(d) for d in shape), size, start, rows, feeds), common
 
 
 def _size(linear: LinearMap, block_size: int | None, *elements: int) -> tuple[int, bool]:
