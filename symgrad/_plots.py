@@ -52,6 +52,7 @@ def spy(
     *,
     tolerance: float = 0.0,
     y_rank: int | None = None,
+    groups: Any = None,
     axes: "Axes | None" = None,
     title: str | None = None,
 ) -> "Figure":
@@ -61,6 +62,7 @@ def spy(
       jacobian: real array, shape y.shape + x.shape, or a SciPy sparse matrix.
       tolerance: entries of at most this size count as zero, in the unit of the entries.
       y_rank: rank of y; None for a matrix, or for a vector x.
+      groups: for each entry, in row-major order, the number of its group; each has a colour of its own.
       axes: matplotlib axes to draw into; None makes a figure.
       title: heading; None for the number of entries.
 
@@ -82,7 +84,11 @@ def spy(
     kept = ~(np.abs(values) <= tolerance)  # NaN is no zero
     axes = axes if axes is not None else _figure((5, 5)).add_subplot()
     size = max(0.5, 300.0 / max(*shape, 1))
-    axes.plot(columns[kept], rows[kept], "s", color=_BLUE, markersize=min(size, 12.0), markeredgewidth=0)
+    numbers = np.zeros(len(rows), int) if groups is None else np.asarray(groups)
+    for group in np.unique(numbers[kept]):
+        some = kept & (numbers == group)
+        color = _BLUE if groups is None else f"C{group % 10}"
+        axes.plot(columns[some], rows[some], "s", color=color, markersize=min(size, 12.0), markeredgewidth=0)
     axes.set(xlim=(-0.5, shape[1] - 0.5), ylim=(shape[0] - 0.5, -0.5), aspect="equal")
     count, full = int(kept.sum()), shape[0] * shape[1]
     share = f" ({count / full:.1%})" if full else ""

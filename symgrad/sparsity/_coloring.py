@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .. import _plots
 from ..errors import PatternError
-from ._groups import colored
+from ._groups import MOST, colored, right
 from ._pattern import Pattern, canonical
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MODES = ("auto", "columns", "rows", "both")
 
@@ -85,12 +89,20 @@ class Coloring:
         return sum(self.counts)
 
     @functools.cached_property
+    def _alone_in_columns(self) -> bool:
+        """Whether no two columns of one colour share a row, and each has one."""
+        every = bool(self.columns.min(initial=0) >= 0)
+        return every and self.counts[0] <= MOST and right(self.matrix, self.columns)
+
+    @functools.cached_property
     def sources(self) -> np.ndarray:
         """For each entry, in the order of `matrix`, where in the products it is: those of columns come first."""
         m, n = self.matrix.shape
         i = np.repeat(np.arange(m), np.diff(self.matrix.indptr))
-        j = self.matrix.indices.astype(np.int64)
         by_columns, by_rows = self.counts
+        if self._alone_in_columns:
+            return i + (self.columns.astype(np.int64) * m)[self.matrix.indices]
+        j = self.matrix.indices.astype(np.int64)
         sources = _alone(self.columns[j], i, m, by_columns)
         if self.symmetric and by_columns:
             sources = np.where(sources < 0, sources[_across(self.matrix)], sources)
@@ -104,6 +116,14 @@ class Coloring:
                 f"({len(lost)} such entries); let Coloring(pattern) choose them"
             )
         return sources
+
+    def spy(self, **options: Any) -> Figure:
+        """A picture of the pattern: each entry in the colour of the product that it is read from."""
+        m, n = self.matrix.shape
+        by_columns = self.counts[0]
+        read = self.sources
+        product = np.where(read < by_columns * m, read // max(m, 1), by_columns + (read - by_columns * m) // max(n, 1))
+        return _plots.spy(self.matrix, groups=product, **options)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the colouring to a file (`.npz`)."""
@@ -205,6 +225,11 @@ def _symmetric(matrix: Any, shapes) -> np.ndarray:
 def _cheapest(matrix: Any, mode: str, y_shapes, x_shapes) -> tuple[np.ndarray, np.ndarray]:
     """The colours of columns and rows of the way with the fewest products."""
     m, n = matrix.shape
+    lengths = np.diff(matrix.indptr)
+    if mode == "auto" and _is_even(matrix, lengths):
+        columns = colored(matrix, x_shapes)
+        if columns.max(initial=-1) + 1 == lengths.max(initial=0):
+            return columns, _none(m)
     by_row, by_column = _lengths(matrix)
     long_rows, long_columns = _split(by_row), _split(by_column)
     ways = {
@@ -224,6 +249,17 @@ def _cheapest(matrix: Any, mode: str, y_shapes, x_shapes) -> tuple[np.ndarray, n
                 best, fewest = found, count
     assert best is not None
     return best
+
+
+def _is_even(matrix: Any, lengths: np.ndarray) -> bool:
+    """Whether no way needs fewer products than the longest row has entries, seen from a part of the rows.
+
+    Of rows or columns that long there are then as many, so that neither splitting off some nor going by rows helps.
+    """
+    bound = int(lengths.max(initial=0))
+    some = matrix.indices[: matrix.indptr[min(matrix.shape[0], 100_000)]]
+    in_some = np.bincount(some, minlength=1)
+    return bool(min(np.count_nonzero(lengths == bound), np.count_nonzero(in_some >= bound)) >= bound)
 
 
 def _both(matrix: Any, long_rows, long_columns) -> tuple[np.ndarray, np.ndarray]:

@@ -25,6 +25,8 @@ class Recipe:
       detect: from session and feed_dict to the pattern.
       entries: from a colouring to the tensor of the entries.
       product: from flat random numbers for all xs to the product of the true derivative with them, flat; None if zero.
+      rehearse: refuses what the entries would, before anything is built.
+      graph: where the tensors are made.
       ys, xs: the rows and the columns, for messages and shapes.
       symmetric: whether it is a Hessian.
     """
@@ -32,6 +34,8 @@ class Recipe:
     detect: Callable[[Any, Any], Pattern]
     entries: Callable[[Coloring], tf.Tensor]
     product: Callable[[np.ndarray], tf.Tensor | None]
+    rehearse: Callable[[], None]
+    graph: tf.Graph
     ys: Sequence[Any]
     xs: Sequence[_tensors.Input]
     symmetric: bool
@@ -58,7 +62,9 @@ class SparseDerivative:
         coarse = given.coarse if isinstance(given, Pattern) else ()
         coloring = given if isinstance(given, Coloring) else Coloring(given, symmetric=recipe.symmetric)
         self._require_shape(coloring.matrix.shape)
-        with recipe.ys[0].graph.as_default():
+        if self._users:
+            recipe.rehearse()  # what finds a pattern has done so
+        with recipe.graph.as_default():
             values = recipe.entries(coloring)
             values.set_shape([coloring.matrix.nnz])
             numbers = np.random.default_rng(7).uniform(1, 2, coloring.matrix.shape[1])

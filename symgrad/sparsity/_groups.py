@@ -1,9 +1,11 @@
 """Colours of the columns of a pattern: columns of one colour share no row, so that one product gives them all."""
 
+import functools
+
 import numpy as np
 import scipy.sparse as sp
 
-_MOST = 56  # colours whose bits an int64 can add up without overflow
+MOST = 56  # colours whose bits an int64 can add up without overflow
 
 
 def colored(pattern: sp.csr_array, shapes: tuple[tuple[int, ...], ...] = ()) -> np.ndarray:
@@ -31,12 +33,25 @@ def colored(pattern: sp.csr_array, shapes: tuple[tuple[int, ...], ...] = ()) -> 
 
 def right(pattern: sp.csr_array, colors: np.ndarray) -> bool:
     """True if no two columns of one colour share a row; colours are below 57."""
-    bits = np.left_shift(np.int64(1), colors.astype(np.int64))[pattern.indices]
-    starts = pattern.indptr[:-1][np.diff(pattern.indptr) > 0]
-    if not len(starts):
+    lengths = np.diff(pattern.indptr)
+    # Sums stay below 2**31 here: half the memory to go through.
+    wide = np.int32 if colors.max(initial=0) < 24 and lengths.max(initial=0) < 128 else np.int64
+    bits = np.left_shift(wide(1), colors.astype(wide))[pattern.indices]
+    filled = lengths > 0
+    if not filled.any():
         return True
-    # The sum of powers of two is their union if, and only if, no two are the same.
-    return bool(np.array_equal(np.add.reduceat(bits, starts), np.bitwise_or.reduceat(bits, starts)))
+    # k powers of two add up to a number with k ones if, and only if, no two are the same.
+    sums = np.add.reduceat(bits, pattern.indptr[:-1][filled], dtype=wide)
+    return bool(np.array_equal(_ones(sums), lengths[filled]))
+
+
+_ONES = np.array([bin(k).count("1") for k in range(1 << 16)], np.uint8)
+
+
+def _ones(numbers: np.ndarray) -> np.ndarray:
+    """How many ones each number has to the base two."""
+    halves = numbers.view(np.uint16).reshape(len(numbers), -1)
+    return functools.reduce(np.add, (_ONES[halves[:, k]] for k in range(halves.shape[1])))
 
 
 def lattice(pattern: sp.csr_array, shape: tuple[int, ...], slack: int = 2) -> np.ndarray | None:
@@ -47,27 +62,40 @@ def lattice(pattern: sp.csr_array, shape: tuple[int, ...], slack: int = 2) -> np
     """
     lengths = np.diff(pattern.indptr)
     bound = int(lengths.max(initial=0))
-    if not 1 <= bound <= _MOST - slack:
+    if not 1 <= bound <= MOST - slack:
         return None
     dims = [k for k, n in enumerate(shape) if n > 1]
     filled = np.flatnonzero(lengths)
     few = pattern[filled[:: max(1, len(filled) // 500)]].tocsr()
+    seen, where = np.unique(few.indices, return_inverse=True)  # a small pattern of the columns in these rows
+    few = sp.csr_array((few.data, where, few.indptr), (few.shape[0], len(seen)))
+    at = np.unravel_index(seen, shape)
     for p in range(bound, bound + slack + 1):
         for number in range(min(p ** max(0, len(dims) - 1), 4096)):
-            colors = _on_lattice(shape, dims, number, p)
-            if right(few, colors) and right(pattern, colors):
-                return colors
+            factors = _factors(dims, number, p)
+            here = functools.reduce(np.add, (m * at[d] for d, m in factors), np.zeros(len(seen), np.int64)) % p
+            if right(few, here.astype(np.int32)):
+                colors = _on_lattice(shape, factors, p)
+                if right(pattern, colors):
+                    return colors
     return None
 
 
-def _on_lattice(shape, dims, number: int, p: int) -> np.ndarray:
-    """The colours whose factors are the digits of `number` to the base p; the last axis has the factor 1."""
-    colors = np.zeros([1] * len(shape), np.int32)
-    factor = 1
+def _factors(dims, number: int, p: int) -> list[tuple[int, int]]:
+    """For each axis its factor: the digits of `number` to the base p; the last axis has the factor 1."""
+    found, factor = [], 1
     for d in reversed(dims):
+        found.append((d, factor))
+        number, factor = divmod(number, p)
+    return found
+
+
+def _on_lattice(shape, factors, p: int) -> np.ndarray:
+    """The colours of all places of `shape`."""
+    colors = np.zeros([1] * len(shape), np.int32)
+    for d, factor in factors:
         along = (factor * np.arange(shape[d], dtype=np.int64) % p).astype(np.int32)
         colors = colors + along.reshape([-1 if k == d else 1 for k in range(len(shape))])
-        number, factor = divmod(number, p)
     return np.broadcast_to(colors % p, shape).ravel()
 
 

@@ -1,6 +1,6 @@
 """A copy of the user's graph to work in, and what its integers are; the user's own graph keeps its ops."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from .. import _tf, _walk
 from .._op_types import EXITS, PLACEHOLDERS, RANDOM, REFERENCE_VARIABLES, V1_CONTROL_FLOW
 from .._tensors import FLOATING
 from .._where import made_at
+from ..errors import PatternError
 
 
 class Mirror:
@@ -138,21 +139,51 @@ class Values:
         return self._known[id(tensor)]
 
     def _run(self, tensor: tf.Tensor, above: Sequence[tf.Operation], feed: dict[str, Any]) -> np.ndarray | None:
-        if isinstance(tensor.graph, _tf.FuncGraph):
+        given = None if isinstance(tensor.graph, _tf.FuncGraph) else self._feed(above)
+        if given is None:
             return None
-        feed = dict(feed)
+        try:
+            return self._session_of_copy(tensor.graph).run(tensor, {**feed, **given})
+        except (tf.errors.OpError, ValueError, RuntimeError, TypeError):  # not fed, or inside a loop
+            return None
+
+    def _feed(self, above: Sequence[tf.Operation]) -> dict[str, Any] | None:
+        """What a run of these ops is fed: the user's feeds, and variables by the user's session; None without one."""
+        feed: dict[str, Any] = {}
         for op in above:
             feed.update((t.name, self._mirror.feeds[t.name]) for t in op.outputs if t.name in self._mirror.feeds)
             if op.type in _READS and op.outputs[0].name not in feed:
                 if self._session is None:
                     return None
                 feed[op.outputs[0].name] = self._session.run(op.outputs[0].name)
+        return feed
+
+    def _session_of_copy(self, graph: tf.Graph) -> tf.Session:
         if self._runner is None:
-            self._runner = tf.Session(graph=tensor.graph, config=tf.ConfigProto(device_count={"GPU": 0}))
-        try:
-            return self._runner.run(tensor, feed)
-        except (tf.errors.OpError, ValueError, RuntimeError, TypeError):  # not fed, or inside a loop
-            return None
+            self._runner = tf.Session(graph=graph, config=tf.ConfigProto(device_count={"GPU": 0}))
+        return self._runner
+
+    def runner_of(self, tensors: Sequence[tf.Tensor]) -> Callable[[dict], list[np.ndarray]]:
+        """A function from what is fed besides to the values of tensors at the point of the user's session."""
+        if not tensors:
+            return lambda feed: []
+        if isinstance(tensors[0].graph, _tf.FuncGraph):
+            raise PatternError(
+                "method='probe' cannot run a graph with gradients of your own (tf.custom_gradient): use the method "
+                "'structure'"
+            )
+        feed = self._feed(_walk.ancestors(tensors, every=True))
+        if feed is None:
+            raise PatternError("method='probe' runs the graph, which reads variables: give session=")
+
+        def run(more: dict) -> list[np.ndarray]:
+            try:
+                return self._session_of_copy(tensors[0].graph).run(list(tensors), {**feed, **more})
+            except (tf.errors.OpError, ValueError) as error:
+                said = str(getattr(error, "message", error)).strip().split("\n")[0]
+                raise PatternError(f"method='probe' could not run the graph; feed_dict= feeds it: {said}") from None
+
+        return run
 
     def settle(self, ys: Sequence[tf.Tensor], tangents: Sequence[tf.Tensor] = ()) -> None:
         """Give tensors behind ys, whose shape is not known, the one that they have in a run; tangents are fed zeros."""

@@ -1,5 +1,6 @@
 """Sparse Jacobians and Hessians: checked arguments, and how their products are taken."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from .._jacobians._sweep import check_block_size
 from .._problem import Problem, posed
 from ..operators import Rop, hvp
 from ..operators._disconnected import for_paths
-from ..operators._hessian import first_derivatives
+from ..operators._hessian import first_derivatives, require_scalar
 from ._derivative import Recipe, SparseDerivative
-from ._pattern import hessian_pattern
+from ._pattern import hessian_pattern, rehearse
 from ._pattern import pattern as find_pattern
 from ._products import entries
 
@@ -81,7 +82,10 @@ def sparse_jacobian(
     def detect(session, feed_dict):
         return find_pattern(problem.ys, [x.given for x in problem.xs], session=session, feed_dict=feed_dict)
 
-    recipe = Recipe(detect, made, product, problem.ys, problem.xs, False)
+    def rehearsed():
+        rehearse(problem.ys, [x.given for x in problem.xs], hessian=False)
+
+    recipe = Recipe(detect, made, product, rehearsed, problem.ys[0].graph, problem.ys, problem.xs, False)
     return SparseDerivative(recipe, pattern if coloring is None else coloring, check)
 
 
@@ -113,14 +117,18 @@ def sparse_hessian(
     _check(pattern, coloring, block_size)
     with posed(y, xs, disconnected=disconnected, name=name) as problem:
         check_holomorphic(problem)
-        found = first_derivatives(problem, disconnected)
-        gradients = [x.zeros() if g is None else g for g, x in zip(found, problem.xs, strict=True)]
-        second = Problem(gradients, problem.xs)
+        require_scalar(problem.ys)
+        for_paths(problem, disconnected)
         turned = not crosses_v1_loops(problem.between)
+
+    @functools.cache
+    def second():
+        found = first_derivatives(problem, "none")
+        return Problem([x.zeros() if g is None else g for g, x in zip(found, problem.xs, strict=True)], problem.xs)
 
     def made(chosen):
         with tf.name_scope(name):
-            return entries(second, chosen, block_size=block_size, turned=turned and not chosen.counts[1])
+            return entries(second(), chosen, block_size=block_size, turned=turned and not chosen.counts[1])
 
     def product(numbers):
         given = [x.given for x in problem.xs]
@@ -129,7 +137,10 @@ def sparse_hessian(
     def detect(session, feed_dict):
         return hessian_pattern(problem.ys[0], [x.given for x in problem.xs], session=session, feed_dict=feed_dict)
 
-    recipe = Recipe(detect, made, product, gradients, problem.xs, True)
+    def rehearsed():
+        rehearse(problem.ys, [x.given for x in problem.xs], hessian=True)
+
+    recipe = Recipe(detect, made, product, rehearsed, problem.ys[0].graph, problem.xs, problem.xs, True)
     return SparseDerivative(recipe, pattern if coloring is None else coloring, check)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,13 @@ from ._known import Runner
 from ._mirror import Mirror, Scratch, Values, mirror_of
 from ._probe import shape_of, size_of
 from ._reach import Reach
+from ._told_apart import ALONE, Map, one_by_one, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+METHODS = ("structure", "probe")
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,14 @@ class Pattern:
       y_shapes: the shapes of the leaves of ys.
       x_shapes: the shapes of the leaves of xs.
       coarse: the ops where the pattern had to be dense, and why.
+      local: whether it is that of one point only (`method="probe"`).
     """
 
     matrix: Any
     y_shapes: tuple[tuple[int, ...], ...]
     x_shapes: tuple[tuple[int, ...], ...]
     coarse: tuple[Coarse, ...] = ()
+    local: bool = False
 
     @property
     def offsets(self) -> tuple[list[int], list[int]]:
@@ -70,7 +76,8 @@ class Pattern:
 
     def __repr__(self) -> str:
         m, n = self.matrix.shape
-        return f"<Pattern [{m}, {n}] of {self.matrix.nnz} entries, {len(self.coarse)} coarse ops>"
+        how = "at one point" if self.local else f"{len(self.coarse)} coarse ops"
+        return f"<Pattern [{m}, {n}] of {self.matrix.nnz} entries, {how}>"
 
 
 def _offsets(shapes: Sequence[tuple[int, ...]]) -> list[int]:
@@ -81,6 +88,7 @@ def pattern(
     ys: Any,
     xs: Any,
     *,
+    method: str = "structure",
     session: tf.Session | None = None,
     feed_dict: dict | None = None,
     stop_gradients: Any = None,
@@ -94,7 +102,10 @@ def pattern(
     Args:
       ys: tensor or structure of tensors.
       xs: tensor, variable or structure of them.
-      session: reads integers that only a session knows, such as indices in variables.
+      method: "structure", as above; or "probe": where J is not zero at the one point of `session` and `feed_dict`, from
+        products with random vectors. That is smaller where branches and comparisons are, sees through loops of any
+        length, and says nothing of other points.
+      session: reads integers that only a session knows, such as indices in variables; to probe, all variables.
       feed_dict: what it is fed. Placeholders of unknown shape have the shapes that are fed.
       stop_gradients: tensor or structure of tensors that count as constants.
 
@@ -111,13 +122,14 @@ def pattern(
       array([[1, 1, 0],
              [0, 1, 1]])
     """
-    return _found(ys, xs, stop_gradients, session, feed_dict, _as_they_are)
+    return _found(ys, xs, stop_gradients, (session, feed_dict), (method, _as_they_are))
 
 
 def hessian_pattern(
     y: Any,
     xs: Any,
     *,
+    method: str = "structure",
     session: tf.Session | None = None,
     feed_dict: dict | None = None,
 ) -> Pattern:
@@ -132,9 +144,10 @@ def hessian_pattern(
              [1, 1, 1],
              [0, 1, 1]])
     """
-    found = _found(y, xs, None, session, feed_dict, _gradients)
-    matrix = found.matrix.multiply(found.matrix.T)
-    return Pattern(canonical(matrix), found.x_shapes, found.x_shapes, found.coarse)
+    found = _found(y, xs, None, (session, feed_dict), (method, _gradients))
+    across = found.matrix.T
+    matrix = found.matrix + across if found.local else found.matrix.multiply(across)
+    return Pattern(canonical(matrix), found.x_shapes, found.x_shapes, found.coarse, found.local)
 
 
 def _as_they_are(ys, xs):
@@ -149,12 +162,37 @@ def _gradients(ys, xs):
     return [x.zeros() if g is None else tf.math.conj(g) for g, x in zip(found, xs)]
 
 
-def _found(ys, xs, stop_gradients, session, feed_dict, of_ys) -> Pattern:
+@dataclass
+class _Work:
+    """The program that computes J v, in a copy of the user's graph; `close` gives its sessions back.
+
+    Attributes:
+      mirror, values: the copy, and what is known of its tensors.
+      targets, xs: the ys and xs, copied.
+      tangents: for each x the placeholder of its v.
+      pushed: for each y the tensor J v, None where it is zero.
+    """
+
+    mirror: Mirror | Scratch
+    values: Values
+    targets: list[tf.Tensor]
+    xs: list[_tensors.Input]
+    tangents: list[tf.Tensor] = field(default_factory=list)
+    pushed: list[tf.Tensor | None] = field(default_factory=list)
+
+
+def rehearse(ys: Any, xs: Any, *, hessian: bool) -> None:
+    """Refuse what J v or the gradient refuses, in a copy of the graph, so that the user's keeps its ops."""
+    _work(ys, xs, None, (None, None), _gradients if hessian else _as_they_are).values.close()
+
+
+def _work(ys, xs, stop_gradients, at, of_ys) -> _Work:
     graph = _tensors.building_graph(_tensors.symbolic(ys))
     if not isinstance(ys, tf.IndexedSlices) and all(isinstance(y, tf.Tensor) for y in tf.nest.flatten(ys)):
         ends = _tensors.outputs(ys)
     else:
         raise PatternError("a pattern needs ys that are tensors: read variables and densify slices first")
+    session, feed_dict = at
     with graph.as_default():
         inputs, stop = _tensors.inputs(xs, graph), _tensors.stops(stop_gradients, graph)
     mirror = mirror_of([*ends, *(x.tensor for x in inputs), *stop], feed_dict)
@@ -163,11 +201,25 @@ def _found(ys, xs, stop_gradients, session, feed_dict, of_ys) -> Pattern:
     with mirror.graph.as_default():
         copies = [mirror.of(y) for y in ends]
         moved = [_tensors.Input(_Like(x, mirror.of(x.tensor)), mirror.of(x.tensor), x.label) for x in inputs]
-        targets = of_ys(copies, moved)
-        stopped = [mirror.of(t) for t in stop]
-    shapes = tuple(tuple(shape_of(y)) for y in targets), tuple(tuple(shape_of(x)) for x in moved)
-    matrix, coarse = _by_structure(mirror, values, (targets, moved, stopped))
-    return Pattern(canonical(matrix), *shapes, coarse)
+        work = _Work(mirror, values, of_ys(copies, moved), moved)
+        work.tangents = [tf.placeholder(x.dtype, x.shape, name="tangent") for x in moved]
+        tensors, stopped = [x.tensor for x in moved], [mirror.of(t) for t in stop]
+        work.pushed = push(rules.between(work.targets, tensors, stopped), work.targets, tensors, work.tangents)
+    return work
+
+
+def _found(ys, xs, stop_gradients, at, how) -> Pattern:
+    method, of_ys = how
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}; wanted one of {', '.join(map(repr, METHODS))}")
+    work = _work(ys, xs, stop_gradients, at, of_ys)
+    try:
+        shapes = tuple(tuple(shape_of(y)) for y in work.targets), tuple(tuple(shape_of(x)) for x in work.xs)
+        work.values.settle([t for t in work.pushed if t is not None], work.tangents)
+        matrix, coarse = _by_structure(work) if method == "structure" else (_by_probing(work), ())
+    finally:
+        work.values.close()
+    return Pattern(canonical(matrix), *shapes, coarse, method == "probe")
 
 
 class _Like:
@@ -178,31 +230,52 @@ class _Like:
         self.shape = copy.shape if copy.dtype != tf.resource else x.shape
 
 
-def _by_structure(mirror, values, problem) -> tuple[Any, tuple[Coarse, ...]]:
-    targets, xs, stop = problem
-    tensors = [x.tensor for x in xs]
-    sizes = [size_of(x) for x in xs]
-    starts = [0, *np.cumsum(sizes, dtype=int).tolist()]
-    with mirror.graph.as_default():
-        tangents = [tf.placeholder(x.dtype, x.shape, name="tangent") for x in xs]
-        pushed = push(rules.between(targets, tensors, stop), targets, tensors, tangents)
+def _by_structure(work: _Work) -> tuple[Any, tuple[Coarse, ...]]:
+    starts = _offsets([tuple(shape_of(x)) for x in work.xs])
     runner = Runner()
-    flow = Flow(values.of, runner)
-    for tangent, start, size in zip(tangents, starts, sizes):
-        flow.reach[id(tangent)] = Reach.identity(start, size, starts[-1])
-    ends = [t for t in pushed if t is not None]
-    values.settle(ends, tangents)
+    flow = Flow(work.values.of, runner)
+    for tangent, start, size in zip(work.tangents, starts, np.diff(starts), strict=False):
+        flow.reach[id(tangent)] = Reach.identity(start, int(size), starts[-1])
+    ends = [t for t in work.pushed if t is not None]
     try:
         if ends:
-            flow.run(_on_the_way(ends, tangents))
-        rows = [_rows_of(flow, y, t, starts[-1]) for y, t in zip(targets, pushed)]
+            flow.run(_on_the_way(ends, work.tangents))
+        rows = [_rows_of(flow, y, t, starts[-1]) for y, t in zip(work.targets, work.pushed, strict=True)]
     except PatternError as error:
-        because = "; ".join(map(str, _described(mirror, flow)[:3]))
+        because = "; ".join(map(str, _described(work.mirror, flow)[:3]))
         raise PatternError(f"{error}. Taken as dense: {because}" if because else str(error)) from None
     finally:
-        values.close()
         runner.close()
-    return sp.vstack(rows, format="csr"), _described(mirror, flow)
+    return sp.vstack(rows, format="csr"), _described(work.mirror, flow)
+
+
+def _by_probing(work: _Work) -> Any:
+    """Where J is not zero at the point of the session: its columns are told apart by products with random numbers."""
+    starts = _offsets([tuple(shape_of(x)) for x in work.xs])
+    out = sum(size_of(y) for y in work.targets)
+    given = [(y, t) for y, t in zip(work.targets, work.pushed, strict=True)]
+    run = work.values.runner_of([t for t in work.pushed if t is not None])
+
+    def apply(vector: np.ndarray) -> np.ndarray:
+        parts = zip(work.tangents, starts, starts[1:], strict=False)
+        found = iter(run({t: vector[a:b].reshape(shape_of(t)) for t, a, b in parts}))
+        flat = [np.zeros(size_of(y)) if t is None else np.ravel(next(found)) for y, t in given]
+        product = np.concatenate([*flat, np.zeros(0)])
+        if not np.all(np.isfinite(product)):
+            raise PatternError("J v is not finite at this point, so that nothing can be read from it: probe at another")
+        return product
+
+    linear = Map(apply, starts[-1], out)
+    fine = all(t.dtype in (tf.float64, tf.complex128) for t in (*work.targets, *work.tangents))
+    if starts[-1] <= ALONE and not fine:
+        return one_by_one(linear)
+    found = told_apart(linear, np.random.default_rng(3)) if fine else None
+    if found is None:
+        raise PatternError(
+            f"products with J do not tell its {starts[-1]:,} columns apart: "
+            + ("its rows are too long, so that it is not sparse" if fine else "probing needs float64 for so many")
+        )
+    return found
 
 
 def _on_the_way(ends, tangents):

@@ -24,11 +24,12 @@ class UnknownShapeError(PatternError):
     """A shape that a pattern needs is not known."""
 
 
-def shape_of(tensor: tf.Tensor) -> list[int]:
-    """The static shape; PatternError if it is not known."""
+def shape_of(tensor: Any) -> list[int]:
+    """The static shape of a tensor or x; PatternError if it is not known."""
     if not tensor.shape.is_fully_defined():
+        name = getattr(tensor, "name", None) or tensor.label
         raise UnknownShapeError(
-            f"the shape of {tensor.name} is not known ({tensor.shape}), and a pattern needs it: set_shape it, or give "
+            f"the shape of {name} is not known ({tensor.shape}), and a pattern needs it: set_shape it, or give "
             "`session` and the `feed_dict` that it follows from"
         )
     return tensor.shape.as_list()

@@ -74,6 +74,19 @@ def test_the_compiled_greedy_colouring_and_ours_agree(rng):
         np.testing.assert_array_equal(greedy(matrix, order), greedy_in_python(matrix, order))
 
 
+def test_a_picture_has_a_colour_for_each_product():
+    axes = Coloring(_arrow(9)).spy().axes[0]
+    assert len({line.get_color() for line in axes.lines}) == Coloring(_arrow(9)).colors
+    assert sum(len(line.get_xdata()) for line in axes.lines) == _arrow(9).nnz
+
+
+def test_the_way_with_the_fewest_products_is_taken():
+    tall = sp.csr_array(np.ones((40, 2)))
+    wide = sp.csr_array(np.kron(np.eye(40), np.ones((1, 5))))  # 5 columns a row, 1 row a column
+    assert Coloring(tall).counts == (2, 0)
+    assert Coloring(wide).counts == (0, 1)
+
+
 def test_saved_and_loaded(tmp_path):
     made = Coloring(_arrow(9))
     made.save(tmp_path / "c.npz")

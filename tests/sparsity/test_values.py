@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import tensorflow.compat.v1 as tf
 
 import symgrad
-from symgrad.errors import DisconnectedError, PatternError
+from symgrad.errors import DisconnectedError, PatternError, ShapeError, SymgradError
 from symgrad.sparsity import Coloring, pattern
 
 
@@ -107,4 +107,38 @@ def test_what_is_refused_leaves_no_op(graph):
         symgrad.sparse_jacobian(y, x, pattern=sp.eye_array(2), coloring=Coloring(sp.eye_array(2)))
     with pytest.raises(DisconnectedError):
         symgrad.sparse_jacobian(tf.get_default_graph().get_tensor_by_name(x.name), y)
+    assert len(graph.get_operations()) == count
+
+
+REFUSED = {
+    "no rule": lambda x: tf.reduce_sum(tf.raw_ops.ExtractGlimpse(input=x * x, size=[2, 2], offsets=[[0.0, 0.0]])),
+    "no path": lambda x: tf.constant(1.0),
+    "no gradient on purpose": lambda x: tf.reduce_sum(tf.raw_ops.PreventGradient(input=x * x, message="on purpose")),
+}
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["found", "given"])
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("operator", [symgrad.sparse_jacobian, symgrad.sparse_hessian])
+def test_a_refused_derivative_leaves_no_op(operator, name, given, graph):
+    x = tf.ones([1, 3, 3, 1])
+    y = REFUSED[name](x)
+    pattern_ = sp.csr_array(np.ones((9 if operator is symgrad.sparse_hessian else 1, 9))) if given else None
+    count = len(graph.get_operations())
+    with pytest.raises(SymgradError):
+        operator(y, x, pattern=pattern_)
+    assert len(graph.get_operations()) == count
+
+
+def test_a_refused_hessian_leaves_no_op(graph):
+    x = tf.ones([4])
+    squares = x**2
+    y = tf.reduce_sum(squares)
+    count = len(graph.get_operations())
+    with pytest.raises(PatternError, match="has 4 rows"):
+        symgrad.sparse_hessian(y, x, pattern=sp.eye_array(3))
+    with pytest.raises(ShapeError):
+        symgrad.sparse_hessian(squares, x)
+    with pytest.raises(PatternError, match="not symmetric"):
+        symgrad.sparse_hessian(y, x, pattern=sp.eye_array(4, k=1))
     assert len(graph.get_operations()) == count
