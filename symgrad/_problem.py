@@ -4,14 +4,15 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import tensorflow.compat.v1 as tf
 
 from . import _tensors, _tf, _walk, rules
 from ._control_flow import place_for
 
-_DISCONNECTED = ("raise", "zero", "none")
+Disconnected = Literal["raise", "zero", "none"]
+_DISCONNECTED = get_args(Disconnected)
 
 
 def check_disconnected(disconnected: str) -> None:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import tensorflow.compat.v1 as tf
 
@@ -18,7 +19,8 @@ from ._linear_maps import Columns, Rows
 _THROUGH_LOOPS = 1 / 2
 _BESIDE_SINGLE_ROWS = 1 / 16
 
-MODES = ("auto", "rows", "columns")
+Mode = Literal["auto", "rows", "columns"]
+MODES = get_args(Mode)
 
 _log = logging.getLogger("symgrad")
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping
+from copy import copy
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ from ._liveness import ALIASES, peak_of
 
 if TYPE_CHECKING:
     import networkx
+
+# What `_cost` notes of a function's body for the op that calls it: shapes in lists, of all outputs, of the results.
+_NOTES = ("held", "shapes", "results")
 
 
 def cost(
@@ -66,11 +70,15 @@ def cost(
     """
     sizes = {} if sizes is None else dict(sizes)
     _check_keys(graph, sizes)
-    held = dict(graph.graph.get("held", {}))  # what these sizes tell of lists is true for them alone
-    with collector_paused():
-        found = _cost(graph, sizes, fetches, {})
-    graph.graph["held"] = held
-    return found
+    # What these sizes tell of lists and results is true for them alone.
+    before = {key: copy(graph.graph[key]) for key in _NOTES if key in graph.graph}
+    try:
+        with collector_paused():
+            return _cost(graph, sizes, fetches, {})
+    finally:
+        for key in _NOTES:
+            graph.graph.pop(key, None)
+        graph.graph.update(before)
 
 
 def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any, known: dict[Any, Any]) -> dict[str, Any]:

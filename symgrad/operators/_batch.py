@@ -8,9 +8,9 @@ from .. import _tensors
 from .._jacobians import _limits
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Rows, Space, units_for_all_examples
-from .._jacobians._mode import check_mode, decide, maps_of
+from .._jacobians._mode import Mode, check_mode, decide, maps_of
 from .._jacobians._sweep import check_block_size, sweep
-from .._problem import Problem, posed
+from .._problem import Disconnected, Problem, posed
 from ..errors import ShapeError
 from . import _disconnected
 
@@ -20,9 +20,9 @@ def batch_jacobian(
     y: Any,
     x: Any,
     *,
-    mode: str = "auto",
+    mode: Mode = "auto",
     block_size: int | None = None,
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
     name: str = "batch_jacobian",
 ) -> Any:
     """The Jacobian of each example of a batch: dy[b]/dx[b], where y[b] depends on x[b] and on no other example.

@@ -15,7 +15,7 @@ from .._jacobians._linear_maps import LinearMap, Space
 from .._jacobians._one_example import Examples
 from .._jacobians._sweep import sweep
 from .._jacobians._tabulate import block, tabulate
-from .._problem import Problem, posed
+from .._problem import Disconnected, Problem, posed
 from .._sizes import known_sizes
 from ..errors import DisconnectedError, DtypeError, ShapeError
 from . import _disconnected
@@ -24,7 +24,9 @@ _log = logging.getLogger("symgrad")
 
 
 @tf.autograph.experimental.do_not_convert
-def example_jacobian(y: Any, xs: Any, *, rows: Any, disconnected: str = "raise", name: str = "example_jacobian") -> Any:
+def example_jacobian(
+    y: Any, xs: Any, *, rows: Any, disconnected: Disconnected = "raise", name: str = "example_jacobian"
+) -> Any:
     """The Jacobian of the outputs of each example by what all examples share, such as weights: dy[b]/dx.
 
     The numbers of `jacobian(y, xs)`, whose every row goes through the whole batch. Here each goes through its own

@@ -11,7 +11,7 @@ from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
 from .._jacobians._sweep import check_block_size
 from .._jacobians._tabulate import block, tabulate
-from .._problem import Problem, posed, shaped
+from .._problem import Disconnected, Problem, posed, shaped
 from ..errors import ShapeError
 from . import _disconnected
 from ._lop import Lop
@@ -20,7 +20,7 @@ from ._rop import Rop
 
 @tf.autograph.experimental.do_not_convert
 def hessian(
-    y: Any, xs: Any, *, block_size: int | None = None, disconnected: str = "raise", name: str = "hessian"
+    y: Any, xs: Any, *, block_size: int | None = None, disconnected: Disconnected = "raise", name: str = "hessian"
 ) -> Any:
     """The Hessian of a scalar y: d2y / dx_i dx_j for every pair of xs.
 
@@ -66,7 +66,7 @@ def hessian(
 
 
 @tf.autograph.experimental.do_not_convert
-def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str = "hvp") -> Any:
+def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: Disconnected = "raise", name: str = "hvp") -> Any:
     """The Hessian of `y` times `vectors`, without the Hessian: the R-operator of the gradient (forward over reverse).
 
     Where y is real and some x complex, it is the derivative along `vectors` of the gradient as `tf.gradients` gives it;
@@ -116,7 +116,9 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str
 
 
 @tf.autograph.experimental.do_not_convert
-def ggnvp(loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: str = "raise", name: str = "ggnvp") -> Any:
+def ggnvp(
+    loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: Disconnected = "raise", name: str = "ggnvp"
+) -> Any:
     """The generalised Gauss-Newton matrix times `vectors`: J^T H J v, with J = d outputs/dx and H = d2 loss/d outputs2.
 
     Neither matrix is formed: a Rop, a product with the Hessian of the loss in its outputs, a Lop.

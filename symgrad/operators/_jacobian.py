@@ -8,10 +8,10 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors
 from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._holomorphic import check_holomorphic
-from .._jacobians._mode import check_mode
+from .._jacobians._mode import Mode, check_mode
 from .._jacobians._sweep import check_block_size
 from .._jacobians._tabulate import tabulate
-from .._problem import posed
+from .._problem import Disconnected, posed
 from . import _disconnected
 
 
@@ -20,9 +20,9 @@ def jacobian(
     ys: Any,
     xs: Any,
     *,
-    mode: str = "auto",
+    mode: Mode = "auto",
     block_size: int | None = None,
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
     stop_gradients: Any = None,
     devices: Sequence[str] | None = None,
     name: str = "jacobian",

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
-from .._problem import posed, shaped
+from .._problem import Disconnected, posed, shaped
 from .._tangents import along, pushed
 from ..errors import ShapeError
 from . import _disconnected
@@ -15,7 +15,13 @@ from . import _disconnected
 
 @tf.autograph.experimental.do_not_convert
 def jet(
-    ys: Any, xs: Any, series: Any, *, disconnected: str = "raise", stop_gradients: Any = None, name: str = "jet"
+    ys: Any,
+    xs: Any,
+    series: Any,
+    *,
+    disconnected: Disconnected = "raise",
+    stop_gradients: Any = None,
+    name: str = "jet",
 ) -> Any:
     """The derivatives of `ys` along a curve x(t), of all orders up to K, by one forward pass.
 

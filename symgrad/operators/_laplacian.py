@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _tensors
 from .._jacobians._sweep import check_block_size
+from .._problem import Disconnected
 from .._tangents import weighted
 from ..errors import ShapeError
 from ._points import Fields, directions_of, fields_at
@@ -25,7 +26,7 @@ def laplacian(
     samples: int | None = None,
     block_size: int | None = None,
     gradient: bool = False,
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
     name: str = "laplacian",
 ) -> Any:
     """The Laplacian of a field at each point, weighted or along given directions: sum_r w_r (v_r . d/dx)^2 y.
@@ -136,7 +137,7 @@ def _firsts(fields: Fields, pushes, y: tf.Tensor) -> tf.Tensor | None:
 
 
 @tf.autograph.experimental.do_not_convert
-def biharmonic(y: Any, x: Any, *, disconnected: str = "raise", name: str = "biharmonic") -> Any:
+def biharmonic(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: str = "biharmonic") -> Any:
     """The Laplacian of the Laplacian of a field at each point, sum_ij d4y / dx_i^2 dx_j^2, by one forward pass.
 
     It is a sum of fourth derivatives along lines, sum_r w_r (v_r . d/dx)^4 y: 3 lines for d = 2, 6 for d = 3, d^2 for

@@ -5,13 +5,19 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp
-from .._problem import posed, shaped
+from .._problem import Disconnected, posed, shaped
 from . import _disconnected
 
 
 @tf.autograph.experimental.do_not_convert
 def Lop(
-    ys: Any, xs: Any, grad_ys: Any, *, disconnected: str = "raise", stop_gradients: Any = None, name: str = "Lop"
+    ys: Any,
+    xs: Any,
+    grad_ys: Any,
+    *,
+    disconnected: Disconnected = "raise",
+    stop_gradients: Any = None,
+    name: str = "Lop",
 ) -> Any:
     """The L-operator v^T J: the vector `grad_ys` times the Jacobian of `ys` with respect to `xs`, by one reverse pass.
 

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors
+from .._problem import Disconnected
 from .._tangents import Index, along, closed
 from ..errors import ShapeError
 from ._points import directions_of, fields_at
@@ -19,7 +20,7 @@ def partials(
     wanted: Sequence[str | tuple[int, ...]],
     *,
     axes: str | None = None,
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
     name: str = "partials",
 ) -> dict[Any, Any]:
     """Partial derivatives of a field at each point, of any orders, mixed or not, all by one forward pass.
@@ -81,7 +82,7 @@ def _index(wanted: str | tuple[int, ...], axes: str | None, dimension: int) -> I
 
 @tf.autograph.experimental.do_not_convert
 def directional(
-    y: Any, x: Any, v: Any, order: int, *, disconnected: str = "raise", name: str = "directional"
+    y: Any, x: Any, v: Any, order: int, *, disconnected: Disconnected = "raise", name: str = "directional"
 ) -> list[Any]:
     """The derivatives of a field along a direction, (v . d/dx)^k y for k = 1 ... order, by one forward pass.
 

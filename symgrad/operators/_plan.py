@@ -11,7 +11,7 @@ from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._elsewhere import copied
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_end import linear_end
-from .._jacobians._mode import check_mode, decide
+from .._jacobians._mode import Mode, check_mode, decide
 from .._jacobians._plan import Plan, Way
 from .._jacobians._sweep import check_block_size
 from .._jacobians._tabulate import tabulate
@@ -23,7 +23,7 @@ def plan(
     ys: Any,
     xs: Any,
     *,
-    mode: str = "auto",
+    mode: Mode = "auto",
     block_size: int | None = None,
     stop_gradients: Any = None,
     devices: Sequence[str] | None = None,

@@ -1,13 +1,13 @@
 """The R-operator: a tangent pushed forward, J v."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, _walk
 from .._op_types import ENTERS, EXITS, is_array
-from .._problem import Problem, posed, shaped
+from .._problem import Disconnected, Problem, posed, shaped
 from .._tangents import push
 from ..errors import ControlFlowError
 from . import _disconnected
@@ -19,8 +19,8 @@ def Rop(
     xs: Any,
     tangents: Any,
     *,
-    method: str = "auto",
-    disconnected: str = "raise",
+    method: Literal["auto", "double_vjp", "forward"] = "auto",
+    disconnected: Disconnected = "raise",
     stop_gradients: Any = None,
     name: str = "Rop",
 ) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
+from symgrad._tf import while_loop_v2
 from symgrad.errors import GraphMismatchError, ShapeError
 from symgrad.graph import build, cost, critical_path, from_run_metadata
 
@@ -425,3 +426,15 @@ def test_cost_is_linear():
 def test_run_metadata_without_a_trace(dense):
     with pytest.raises(ValueError, match="FULL_TRACE"):
         from_run_metadata(build(dense), tf.RunMetadata())
+
+
+def test_cost_leaves_no_notes_on_the_graph():
+    with tf.Graph().as_default() as source:
+        x = tf.placeholder(tf.float64, [3])
+        _, y = while_loop_v2(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y)), [0, x])
+        tf.gradients(y, x)
+    graph = build(source)
+    before = set(graph.graph)
+    cost(graph)
+    cost(graph, sizes={"batch": 3})
+    assert set(graph.graph) - before <= {"library"}
