@@ -100,6 +100,7 @@ __all__ = [
     "build_cond",
     "build_while_op",
     "callable_of",
+    "collection_being_imported",
     "copy_handle_data",
     "flatten_up_to",
     "function_def_to_graph_def",
@@ -290,6 +291,17 @@ def op_being_differentiated(error):
 
 
 _CALLERS = frozenset({"_MaybeCompile", "_VerifyGeneratedGradients"})
+
+
+def collection_being_imported(error):
+    """The key of the collection at which `import_scoped_meta_graph` failed with `error`; None if it failed before."""
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        held = trace.tb_frame.f_locals
+        if "sorted_collections" in held and trace.tb_frame.f_code.co_name.startswith("import_scoped_meta_graph"):
+            found = held.get("key")
+        trace = trace.tb_next
+    return found
 
 
 def is_stateful(op_type):

@@ -1,7 +1,7 @@
 """Files and bytes in, checked GraphDefs out; nothing here imports a graph into TensorFlow."""
 
 from ._calls import called_by, functions_of
-from ._claims import brought_elements, claimed_elements, excess
+from ._claims import brought_elements, claimed_elements, excess, ops_in_functions
 from ._read import GraphFile, read, read_graph_def
 from ._wiring import Wiring, ends, wiring
 
@@ -14,6 +14,7 @@ __all__ = [
     "ends",
     "excess",
     "functions_of",
+    "ops_in_functions",
     "read",
     "read_graph_def",
     "wiring",

@@ -26,6 +26,13 @@ def excess(graph_def: Any) -> str | None:
     return None
 
 
+def ops_in_functions(graph_def: Any) -> int:
+    """How many ops the functions hold that a graph calls, each once for every call and once for its definition."""
+    functions = {function.signature.name: function for function in graph_def.library.function}
+    held = sum(len(function.node_def) for function in functions.values())
+    return held + _inlined(graph_def.node, functions, callees_first(functions.values())) - len(graph_def.node)
+
+
 def claimed_elements(tensor: Any) -> int:
     """How many elements a TensorProto says it has."""
     return prod(max(0, dim.size) for dim in tensor.tensor_shape.dim)

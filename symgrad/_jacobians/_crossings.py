@@ -11,15 +11,17 @@ from .._op_types import (
     LOOPS,
     STACK_POPS,
     SWITCHES,
-    V1_ENTRIES,
     is_array,
     is_array_of_gradients,
 )
 
 
 def crosses_v1_loops(between: _walk.Between) -> bool:
-    """True if a path crosses a V1 loop."""
-    return any(op.type in ENTERS | EXITS for op in between.ops)
+    """True if a path crosses a V1 loop, or a TensorArray as V1 loops have them.
+
+    Each element of an array is written once in a run, and that of its gradients too: no loop around may do it again.
+    """
+    return any(op.type in ENTERS | EXITS or is_array(op.type) for op in between.ops)
 
 
 def crossed_v1_loops(between: _walk.Between) -> set[str]:
@@ -38,10 +40,9 @@ def crosses_v1_branches(between: _walk.Between) -> bool:
     return any(op.type in SWITCHES and not is_loop_switch(op) for op in between.ops)
 
 
-def crosses_control_flow(between: _walk.Between) -> bool:
-    """True if a path crosses a loop or a branch of either kind."""
-    kinds = V1_ENTRIES | LOOPS | BRANCHES
-    return any(op.type in kinds for op in between.ops)
+def crosses_v2_control_flow(between: _walk.Between) -> bool:
+    """True if a path crosses a loop or a branch of V2."""
+    return any(op.type in LOOPS | BRANCHES for op in between.ops)
 
 
 def bytes_on_the_way(between: _walk.Between) -> int:

@@ -13,10 +13,10 @@ from .._tangents import push
 from ._crossings import (
     bytes_on_the_way,
     crossed_loops,
-    crosses_control_flow,
     crosses_nested_loops,
     crosses_v1_branches,
     crosses_v1_loops,
+    crosses_v2_control_flow,
     takes_stacked_tangents,
 )
 from ._linear_end import linear_end
@@ -148,8 +148,10 @@ class Rows:
         self.xs = [Space.of(x) for x in problem.xs]
         branches = crosses_v1_branches(problem.between)
         self._in_frames = branches or crosses_v1_loops(problem.between)
-        # The vectoriser has nothing for V1 branches, and in a V1 loop inside of another loses count without a word.
-        self._vectorisable = not (branches or crosses_nested_loops(problem.between))
+        # The vectoriser has nothing for V1 branches, and in a V1 loop inside of another, or in a loop of V2 beside one,
+        # loses count without a word.
+        mixed = self._in_frames and crosses_v2_control_flow(problem.between)
+        self._vectorisable = not (branches or mixed or crosses_nested_loops(problem.between))
 
     def on(self, k: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
         """The map from cotangents of y number k, which `seeds` gives, to the derivatives by all xs."""
@@ -208,7 +210,7 @@ class Columns:
         self.problem, between = problem, problem.between
         self.ys, self._of_xs = [Space.of(y) for y in problem.ys], [Space.of(x) for x in problem.xs]
         self._in_frames = crosses_v1_loops(between) or crosses_v1_branches(between)
-        self._forward = crosses_control_flow(between)
+        self._forward = self._in_frames or crosses_v2_control_flow(between)
         if not self._forward:
             self._dummies = [tf.ones_like(y, name="dummy") for y in problem.ys]
             self._pulled = _pullback(problem, linear=True)(self._dummies)

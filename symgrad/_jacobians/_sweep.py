@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import tensorflow.compat.v1 as tf
 
+from .._pfor import reason
 from .._sizes import Count, known_sizes
-from ..errors import ShapeError
+from ..errors import ShapeError, SymgradError
 from . import _limits
 from ._blocks import Blocks, looped
 from ._linear_maps import LinearMap, Space
@@ -47,7 +48,7 @@ def sweep(linear: LinearMap, block_size: int | None, label: str, *, note: Note =
     size = 1 if outcome.reason else block_size or _affordable(linear, outcome)
     many = not outcome.reason and size != 1 and linear.count != 1
     note(way_of(label, linear.count, size, vectorised=many, cause=outcome.reason, bytes_each=outcome.bytes_per_vector))
-    found = iter(_swept(linear, size, present))
+    found = iter(_swept(linear, size, present, label))
     return [next(found) if p else None for p in present]
 
 
@@ -59,7 +60,24 @@ def sweep_from(
     return sweep(some, block_size, label, note=note)
 
 
-def _swept(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[tf.Tensor]:
+def _swept(linear: LinearMap, size: Count, present: Sequence[bool], label: str) -> list[tf.Tensor]:
+    """In blocks of `size`; one at a time where the vectoriser fails all the same.
+
+    It may: in the graph of the caller TensorFlow knows constants and shapes which it did not know in that of the trial,
+    and its shape functions do not bear all that the vectoriser makes of them (MatrixDiagV3 of unknown length).
+    """
+    try:
+        return _in_blocks(linear, size, present)
+    except SymgradError:
+        raise
+    except Exception as error:
+        if isinstance(size, int) and size == 1:
+            raise
+        _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, reason(error))
+        return _in_blocks(linear, 1, present)
+
+
+def _in_blocks(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[tf.Tensor]:
     count = linear.count
     targets = [t for t, p in zip(linear.targets, present) if p]
     if isinstance(count, int):

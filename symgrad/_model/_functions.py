@@ -14,7 +14,7 @@ from ._library import library
 if TYPE_CHECKING:
     import networkx
 
-# Functions may call themselves; nobody looks deeper than this.
+# Functions may call themselves; what opens calls one in the other goes no deeper than this.
 DEPTH = 16
 
 
@@ -72,7 +72,11 @@ def bodies(
 
 
 def walk(graph: "networkx.MultiDiGraph") -> "Iterator[tuple[tuple[str, ...], networkx.MultiDiGraph]]":
-    """A graph and the functions that its ops call, and so on.
+    """A graph and the functions that its ops call, and so on, to the 16th call behind each other.
+
+    A function is given once for each way that leads to it, one after the other: where functions call the next ones more
+    than once there may be very many ways. Who wants each function once keeps those that were seen, by
+    `graph.graph["function"]`, or stops.
 
     Yields:
       (way, graph): `()` and the graph itself, then for each body the ops and attributes that lead to it, such as
@@ -221,7 +225,6 @@ def _body(graph: Any, name: str, shapes: list[tuple | None]) -> "networkx.MultiD
     built.graph.update(
         source=graph_def,
         library=find,
-        depth=graph.graph.get("depth", 0) + 1,
         function=name,
         inputs=[node.name for node in graph_def.node[:arguments]],
         outputs=[flat.get(result, result) for result in results],

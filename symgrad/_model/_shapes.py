@@ -1,6 +1,7 @@
 """Shapes that the source leaves open: given by the caller for the inputs, inferred by TensorFlow for the rest."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _files
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     import networkx
 
 
-def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[Any, tuple[TensorSpec, ...]]:
+def complete(
+    graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any], patience: "Patience | None" = None
+) -> dict[Any, tuple[TensorSpec, ...]]:
     """(dtype, shape) of every output, with what `sizes` and TensorFlow's shape functions know.
 
     Args:
@@ -22,6 +25,7 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
       sizes: `"batch"`: size of every first dimension that is not known of a placeholder, and of the results of branches
         and V2 loops, of which TensorFlow takes what they declare and does not look into their bodies. The name of a
         placeholder: its shape. Other keys belong to loops and are not looked at.
+      patience: what is left of it where many functions are gone through.
 
     Raises:
       ShapeError: the sizes contradict the graph.
@@ -33,7 +37,9 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
         return outputs  # TensorFlow has inferred the shapes of a live graph already
     graph_def = _graph_def(graph)
     if graph_def is not None and "library" in graph.graph:
-        add_functions(graph_def, graph_def.node, find=graph.graph["library"])
+        (patience or Patience()).add_functions(graph_def, graph.graph["library"])
+    elif graph_def is not None:
+        (patience or Patience()).keep_functions(graph_def)
     if graph_def is None:
         if given or "batch" in sizes:
             raise GraphMismatchError("sizes need the source of the graph, which only graphs from build have")
@@ -51,6 +57,51 @@ def complete(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> dict[A
         return outputs
     found = {name: _merge(specs, inferred.get(name, ())) for name, specs in outputs.items()}
     return _with_functions(graph_def, found, sizes.get("batch"))
+
+
+# To import a function without ops takes TensorFlow as long as it takes to look at so many ops.
+_A_FUNCTION = 50
+
+
+@dataclass
+class Patience:
+    """How much TensorFlow may still be asked to look into functions, for the shapes of what calls give.
+
+    It looks into them anew at every call, and into those that they call: in a file of a few kB that may be millions of
+    times. When it is used up, calls give what is not known.
+
+    Attributes:
+      ops: how many ops in functions may be looked at.
+    """
+
+    ops: int = 100_000
+
+    def add_functions(self, graph_def: Any, find: Callable[[str], Any]) -> None:
+        """Give `graph_def` the functions that its ops call, or, when there is no patience left, their signatures."""
+        if self.ops > 0:
+            whole = type(graph_def)()
+            whole.node.extend(graph_def.node)
+            add_functions(whole, whole.node, find=find)
+            self.ops -= _weight(whole)
+            if self.ops >= 0:
+                graph_def.library.CopyFrom(whole.library)
+                return
+        for name in _files.called_by(graph_def.node):
+            function = find(name)
+            if function is not None:
+                graph_def.library.function.add().signature.CopyFrom(function.signature)
+
+    def keep_functions(self, graph_def: Any) -> None:
+        """Leave only the signatures of the functions of a whole file, read once, if they are much too much."""
+        if graph_def.library.function and _weight(graph_def) > 10 * self.ops:
+            for function in graph_def.library.function:
+                signature = function.signature.SerializeToString()
+                function.Clear()
+                function.signature.ParseFromString(signature)
+
+
+def _weight(graph_def: Any) -> int:
+    return _files.ops_in_functions(graph_def) + _A_FUNCTION * len(graph_def.library.function)
 
 
 def _with_functions(graph_def: Any, outputs: dict, batch: int | None) -> dict[Any, tuple[TensorSpec, ...]]:

@@ -1,10 +1,11 @@
 """What calls cost: loops, branches and functions, by the bodies that they run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .._model._functions import DEPTH, bodies, calling
+from .._model._functions import bodies, calling
+from .._model._shapes import Patience
 from .._op_types import BRANCHES, LOOPS
 from ..errors import GraphMismatchError, LoadError
 
@@ -31,42 +32,55 @@ class Calls:
     unknown: dict[str, Any] = field(default_factory=lambda: {"types": {}, "ops": [], "loops": []})
 
 
-def of_calls(
-    graph: "networkx.MultiDiGraph",
-    outputs: Mapping[Any, Any],
-    turns: Mapping[str, int],
-    *,
-    measure: Callable[["networkx.MultiDiGraph"], dict[str, Any]],
-    known: dict[Any, Any],
-) -> Calls:
-    """Cost of the ops that call functions.
+@dataclass
+class Known:
+    """What is known of functions while the cost of one graph is computed.
+
+    In a file of a few kB calls may double at each of many levels, and lead back to where they come from.
+
+    Attributes:
+      costs: each function once for the same shapes of its arguments: its cost and its graph.
+      patience: how much TensorFlow may still look into functions.
+      open: names of the functions that are at work; one that calls itself, by others too, has no cost.
+    """
+
+    costs: dict[Any, tuple[dict[str, Any], Any]] = field(default_factory=dict)
+    patience: Patience = field(default_factory=Patience)
+    open: set[str] = field(default_factory=set)
+
+
+# Yields the graph of a function, is sent its cost, and returns what it computes: no recursion, however deep the calls.
+Steps = Generator["networkx.MultiDiGraph", Any, Any]
+
+
+def of_calls(graph: "networkx.MultiDiGraph", outputs: dict[Any, Any], turns: Mapping[str, int], known: Known) -> Steps:
+    """Cost of the ops that call functions: steps to a `Calls`.
 
     Args:
       graph: a graph from `build`.
-      outputs: (dtype, shape) of every output of every op.
+      outputs: (dtype, shape) of every output of every op; takes what the functions give, where that was not known.
       turns: numbers of turns of loops by the name of the op.
-      measure: `cost` for a body, whose arguments have the shapes that the call gives them.
-      known: costs of functions, here and in the functions that are called: each is computed once for the same shapes,
-        however often it is called. In a file of a few kB the number of calls may double at each of many levels.
+      known: is added to; the names of what is unknown in a function are given where it is called first.
     """
     calls = Calls()
-    named: set[Any] = set()
-    if graph.graph.get("depth", 0) >= DEPTH:
-        return calls  # a function that calls itself; the type stays among those without a formula
     for name in calling(graph):
         shapes = _input_shapes(graph, name, outputs)
         try:
             inner = bodies(graph, name, shapes=shapes)
         except (LoadError, LookupError, GraphMismatchError):
             continue  # the type stays among those without a formula
-        if not inner:
+        if not inner or any(body.graph["function"] in known.open for body in inner.values()):
             continue
-        found = {}
+        found, fresh = {}, set()
         for key, body in list(inner.items()):
             what = _key(body)
-            if what not in known:
-                known[what] = measure(body), body
-            found[key], inner[key] = known[what]
+            if what not in known.costs:
+                fresh.add(key)
+                known.open.add(body.graph["function"])
+                measured = yield body
+                known.open.remove(body.graph["function"])
+                known.costs[what] = measured, body
+            found[key], inner[key] = known.costs[what]
         count = _turns(graph, name, turns, calls)
         kind = graph.nodes[name]["type"]
         each = [cost["flops"] for cost in found.values()]
@@ -76,17 +90,23 @@ def of_calls(
             calls.kept[name] = _kept(inner["body"], count)
             held = graph.graph.setdefault("held", {})
             held.update({(name, index): shape for index, shape in _pushed_shapes(inner["body"]).items()})
-        fresh = {key for key, body in inner.items() if _key(body) not in named}
-        named.update(map(_key, inner.values()))
         _merge_unknown(calls, name, found, fresh)
         _check_results(calls, (name, outputs[name]), inner)
+        _learn(outputs, name, inner.get("f"))
     return calls
 
 
+def _learn(outputs: dict[Any, Any], name: Any, body: "networkx.MultiDiGraph | None") -> None:
+    """Take the shapes of what a call gives from the function that it calls, where they are not known."""
+    if body is not None and len(body.graph["results"]) == len(outputs[name]):
+        pairs = zip(outputs[name], body.graph["results"])
+        outputs[name] = tuple((dtype, got if shape is None else shape) for (dtype, shape), got in pairs)
+
+
 def _key(body: "networkx.MultiDiGraph") -> tuple:
-    """Which function it is, and what its cost depends on: its arguments, and how deep it may look for calls."""
+    """Which function it is, and what its cost depends on: its arguments."""
     shapes = tuple(body.nodes[name]["outputs"] for name in body.graph["inputs"])
-    return body.graph["function"], shapes, tuple(body.graph.get("held", {}).items()), body.graph["depth"]
+    return body.graph["function"], shapes, tuple(body.graph.get("held", {}).items())
 
 
 def _input_shapes(graph: "networkx.MultiDiGraph", name: Any, outputs: Mapping[Any, Any]) -> list[tuple | None]:

@@ -12,7 +12,7 @@ from .._model._functions import calling, functions
 from .._model._schedule import frame_runs, schedule
 from .._model._shapes import complete
 from ..errors import GraphMismatchError
-from ._call_costs import of_calls
+from ._call_costs import Known, Steps, of_calls
 from ._flops import of_graph
 from ._liveness import ALIASES, peak_of
 
@@ -74,18 +74,35 @@ def cost(
     before = {key: copy(graph.graph[key]) for key in _NOTES if key in graph.graph}
     try:
         with collector_paused():
-            return _cost(graph, sizes, fetches, {})
+            return _of_functions_too(graph, sizes, fetches)
     finally:
         for key in _NOTES:
             graph.graph.pop(key, None)
         graph.graph.update(before)
 
 
-def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any, known: dict[Any, Any]) -> dict[str, Any]:
+def _of_functions_too(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any) -> dict[str, Any]:
+    """The cost of a graph and, on the way, of each function that is called from it, by a stack of our own."""
+    known = Known()
+    stack = [_cost(graph, sizes, fetches, known)]
+    found: Any = None
+    while stack:
+        try:
+            body = stack[-1].send(found)
+        except StopIteration as end:
+            stack.pop()
+            found = end.value
+        else:
+            stack.append(_cost_of_body(body, sizes, known))
+            found = None
+    return found
+
+
+def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any, known: Known) -> Steps:
     part = _needed(graph, fetches)
-    outputs = complete(part, sizes)
+    outputs = complete(part, sizes, known.patience)
     turns = {name: number for name, number in sizes.items() if isinstance(number, int) and name != "batch"}
-    calls = of_calls(part, outputs, turns, measure=lambda body: _cost_of_body(body, sizes, known), known=known)
+    calls = yield from of_calls(part, outputs, turns, known)
     runs, untold = frame_runs(part, turns)
     if "outputs" in graph.graph:
         graph.graph["shapes"] = {name: [shape for _, shape in specs] for name, specs in outputs.items()}
@@ -123,7 +140,7 @@ def _shape_of(outputs: Mapping[Any, Any], tensor: str) -> tuple | None:
     return specs[int(index)][1] if int(index) < len(specs) else None
 
 
-def _cost_of_body(body: "networkx.MultiDiGraph", sizes: Mapping[str, Any], known: dict[Any, Any]) -> dict[str, Any]:
+def _cost_of_body(body: "networkx.MultiDiGraph", sizes: Mapping[str, Any], known: Known) -> Steps:
     """The cost of a function, which knows the shapes of its arguments from the op that calls it."""
     inside = {name: size for name, size in sizes.items() if name not in body.graph["inputs"]}
     return _cost(body, inside, None, known)

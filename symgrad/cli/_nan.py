@@ -6,11 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import SymgradError
 from ._named import feed as _feed
 from ._named import fetched
-
-_PREAMBLE = ("Graph execution error", "Detected at node", "Node:")
 
 
 def nan(
@@ -30,10 +27,7 @@ def nan(
     fetches = [fetched(loaded, name, "--fetch") for name in fetch]
     with loaded.graph.as_default(), tf.Session(graph=loaded.graph) as session:
         loaded.restore(session, checkpoint)
-        try:
-            found = diagnose.nan_origin(fetches, session=session, feed_dict=feeds)
-        except tf.errors.OpError as error:
-            raise SymgradError(f"{model} does not run: {_first_line(error.message)}") from None
+        found = diagnose.nan_origin(fetches, session=session, feed_dict=feeds)
     if json:
         typer.echo(_json.dumps([finding.to_dict() for finding in found], indent=2))
         return
@@ -41,9 +35,3 @@ def nan(
         typer.echo(finding)
     if not found:
         typer.echo("Everything that was fetched is finite.")
-
-
-def _first_line(message: str) -> str:
-    """What went wrong, without TensorFlow's account of where."""
-    lines = [line for line in message.splitlines() if line.strip() and not line.startswith((" ", "\t", *_PREAMBLE))]
-    return lines[0] if lines else message

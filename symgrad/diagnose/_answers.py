@@ -12,6 +12,10 @@ from .. import _bodies, _tensors, _tf, rules
 from .._control_flow import behind
 from .._op_types import V1_CONTROL_FLOW
 
+# What registered gradient functions raise to say that there is none. Whatever else one raises may be for want of what
+# surrounds the op, which a copy of it lacks.
+_REFUSALS = (LookupError, NotImplementedError)
+
 
 class Answers:
     """What gradient functions answer; asked once for each op type, and for each op that is a case of its own."""
@@ -42,7 +46,9 @@ class Answers:
             self._known[key] = _ask(op)
         answers = self._known[key]
         if isinstance(answers, Exception):
-            return rules.Cut.CUSTOM_FAILS if own else None
+            if own:
+                return rules.Cut.CUSTOM_FAILS
+            return rules.Cut.FAILS if type(answers) in _REFUSALS else None
         if index >= len(answers) or answers[index]:
             return None
         return rules.Cut.CUSTOM_NONE if own else rules.Cut.UNANSWERED
@@ -59,8 +65,8 @@ class Answers:
         return self._foreign[op_type]
 
     def error(self, op: tf.Operation) -> str:
-        """What the custom gradient of `op` raised, in one line."""
-        raised = self._known.get(op)
+        """What the gradient function of `op` raised, in one line."""
+        raised = self._known.get(op) or self._known.get((op.type, len(op.inputs)))
         return (
             f"{type(raised).__name__}: {str(raised).strip().splitlines()[0]}" if isinstance(raised, Exception) else ""
         )

@@ -22,6 +22,7 @@ ADVICE = {
     Cut.NOT_DIFFERENTIABLE: "Give a rule with symgrad.rules.transpose, or compute it by other ops",
     Cut.UNREGISTERED: "Give a rule with symgrad.rules.transpose, or compute it by other ops",
     Cut.UNANSWERED: "Compute this input's part by other ops",
+    Cut.FAILS: "Give a rule with symgrad.rules.transpose, or compute it by other ops",
     Cut.CUSTOM_NONE: "Let the custom gradient answer for this input",
     Cut.CUSTOM_LOST: "Import the code that registers it (tf.RegisterGradient), or drop the attribute _gradient_op_type",
     Cut.ASSIGNED: "Differentiate with respect to the variable, or use the value itself instead of the variable",
@@ -103,7 +104,7 @@ def _finding(search: Any, x: Subject, number: int, step: tuple[int, int]) -> Fin
         op.type,
         within=site.within,
         where=_where.made_at(op),
-        detail=search.answers.error(op) if cause is Cut.CUSTOM_FAILS else "",
+        detail=search.answers.error(op) if cause in (Cut.CUSTOM_FAILS, Cut.FAILS) else "",
         advice=ADVICE.get(cause, ""),
         trail=lambda: search.names(search.path(number, step)),
     )

@@ -13,6 +13,9 @@ from ._variables import variables_of
 
 _LOG = logging.getLogger("symgrad")
 
+# What an import raises besides errors of TensorFlow's own.
+_FAILURES = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
+
 # The shape function of this internal op type reads an input that is not there (seen in TensorFlow 2.21).
 _FATAL = frozenset({"_QuantizedMatMul"})
 
@@ -39,6 +42,8 @@ def load(
     import tensorflow.compat.v1 as tf
     from google.protobuf.message import DecodeError
 
+    from .._tf import collection_being_imported
+
     file = read(path, tags=tags)
     _check_ops(file)
     reason = excess(file.graph_def)
@@ -48,10 +53,12 @@ def load(
     with graph.as_default():
         try:
             _import(file)
-        except DecodeError as error:
-            raise LoadError(f"{file.label}: a collection of it is damaged: {error}") from error
-        except (ValueError, TypeError, LookupError, RuntimeError, AttributeError, tf.errors.OpError) as error:
+        except (*_FAILURES, DecodeError, tf.errors.OpError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            collection = collection_being_imported(error)
+            if collection is not None:
+                message = f"{file.label}: its collection {collection!r} is damaged: {reason}"
+                raise LoadError(f"{message}. symgrad.graph.build reads the file without its collections") from error
             raise LoadError(
                 f"{file.label}: TensorFlow {tf.__version__} cannot import this {file.kind}: {reason}"
             ) from error

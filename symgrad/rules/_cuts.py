@@ -27,6 +27,7 @@ class Cut(enum.Enum):
     UNHEARD = "the op's gradient function leaves out an output that leads to ys"
     ASSIGNED = "an assignment, which passes no derivative to the variable"
     CUSTOM_LOST = "the op's custom gradient is not registered in this process"
+    FAILS = "the op type's gradient function says that there is none"
     FUNCTION_CALL = "the call of a function that TensorFlow cannot differentiate"
     # What a user said.
     CUSTOM_NONE = "the custom gradient answers None for this input"
@@ -49,7 +50,7 @@ class Cut(enum.Enum):
 
 _GAPS = frozenset({
     Cut.NOT_DIFFERENTIABLE, Cut.UNREGISTERED, Cut.UNANSWERED, Cut.UNHEARD, Cut.ASSIGNED, Cut.CUSTOM_LOST,
-    Cut.FUNCTION_CALL,
+    Cut.FAILS, Cut.FUNCTION_CALL,
 })  # fmt: skip
 
 # Piecewise constant, or not a function of the values of its input (TensorFlow answers None or marks them).

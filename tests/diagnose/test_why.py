@@ -219,6 +219,15 @@ def test_comparisons_after_a_cut_are_not_blamed():
         assert [f.op for f in why_none(h, x)] == ["stop"]
 
 
+def test_a_registered_gradient_that_only_refuses_is_named():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        y = 2.0 * tf.raw_ops.PreventGradient(input=tf.sin(x), message="no second derivative", name="barred")
+        (finding,) = why_none(y, x)
+        assert (finding.cause, finding.op) == (Cut.FAILS, "barred")
+        assert "no second derivative" in str(finding)
+
+
 def test_inside_a_traced_function():
     seen = []
 

@@ -76,6 +76,24 @@ def chain(depth, *, times=1):
     return graph_def
 
 
+def ladder(depth):
+    """Pairs of functions, both of which call both of the next pair: ways double, functions do not repeat in a body."""
+    graph_def = _with_input()
+    for i in range(depth):
+        for side in "ab":
+            function = _function(graph_def, f"{side}{i}")
+            at = "a"
+            for other in "ab" if i < depth - 1 else "":
+                at = _call(function.node_def, at, f"{other}{i + 1}")
+            if i == depth - 1:
+                function.node_def.add(name="t", op="Unheard", input=["a"]).attr["T"].type = FLOAT
+                at = "t:y:0"
+            function.ret["o"] = at
+    _call(graph_def.node, "x", "a0")
+    graph_def.node.add(name="z", op="Neg", input=[graph_def.node[-1].name]).attr["T"].type = FLOAT
+    return graph_def
+
+
 HOSTILE = {
     "a constant of 10^12 elements": lambda: constant(10**12),
     "a constant of 10^12 elements that brings two": lambda: constant(10**12, brought=2),

@@ -5,7 +5,7 @@ import resource
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
-from loaders.hostile import HOSTILE, chain, constant
+from loaders.hostile import HOSTILE, calls_itself, chain, constant, ladder
 
 import symgrad
 from symgrad.errors import LoadError
@@ -37,6 +37,28 @@ def test_looking_at_it_ends_and_takes_little(name):
     assert peak() - before < 500  # the page of a thousand opened calls takes some 200
 
 
+@pytest.mark.parametrize(("depth", "times"), [(40, 1), (40, 2), (200, 1)])
+def test_calls_at_any_depth_are_counted(depth, times):
+    """Of the last function's tanh of two numbers, times^(depth - 1) runs; and one negation."""
+    counted = cost(build(chain(depth, times=times).SerializeToString()))
+    in_functions = counted["flops"] - counted["types"]["Neg"]["flops"]  # the graph's only op besides the call
+    alone = cost(build(chain(1).SerializeToString()))
+    assert in_functions == (alone["flops"] - alone["types"]["Neg"]["flops"]) * times ** (depth - 1)
+    assert counted["unknown"]["types"] == {}
+
+
+def test_what_is_unknown_at_the_end_of_many_ways_is_named_once_a_function():
+    unknown = cost(build(ladder(40).SerializeToString()))["unknown"]
+    assert len(unknown["ops"]) < 1000
+    assert "Unheard" in unknown["types"] or unknown["types"]
+
+
+def test_a_function_that_calls_itself_is_among_what_has_no_formula():
+    for through, by_op_type in [(1, False), (3, False), (1, True)]:
+        unknown = cost(build(calls_itself(by_op_type=by_op_type, through=through).SerializeToString()))["unknown"]
+        assert unknown["types"]
+
+
 def test_a_chain_of_functions_loads_and_runs():
     model = symgrad.loaders.load(chain(300).SerializeToString())
     with tf.Session(graph=model.graph) as session:
@@ -52,12 +74,14 @@ def test_what_a_constant_claims_is_said_in_words_where_it_is_much():
     assert [row["name"] for row in found["changed"]] == ["c"]
 
 
-def test_a_damaged_collection_is_a_load_error():
+@pytest.mark.parametrize("damage", [b"\xff\xff", b"", b"\n\x07absent:0"])
+@pytest.mark.parametrize("key", ["variables", "trainable_variables", "while_context", "cond_context"])
+def test_a_damaged_collection_is_named(key, damage):
     with tf.Graph().as_default() as graph:
         tf.get_variable("w", [2])
         meta = tf.train.export_meta_graph(graph=graph)
-    meta.collection_def["variables"].bytes_list.value.append(b"\xff\xff")
-    with pytest.raises(LoadError, match="a collection of it is damaged"):
+    meta.collection_def[key].bytes_list.value.append(damage)
+    with pytest.raises(LoadError, match=f"its collection '{key}' is damaged"):
         symgrad.loaders.load(meta.SerializeToString())
 
 
