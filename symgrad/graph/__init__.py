@@ -17,7 +17,8 @@ from .._picture._html import show, to_html
 from .._picture._svg import to_svg
 from .._picture._tensorboard import to_tensorboard
 from .._plots import gradient_magnitudes, heatmap, rows_as_images, spy
-from .._weigh._cost import cost, critical_path
+from .._weigh._cost import cost
+from .._weigh._critical_path import critical_path
 from .._weigh._measured import from_run_metadata
 from ._gradient_graph import gradient_graph
 
