@@ -15,10 +15,11 @@ def jacobian(
     model: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
     ys: Annotated[str, typer.Option("--ys", help="Output of the model, or name of a tensor.")],
     xs: Annotated[str, typer.Option("--xs", help="Input or variable of the model, or name of a tensor.")],
-    out: Annotated[Path, typer.Option("--out", help="Where to write the Jacobian, a .npy file.")],
+    out: Annotated[Path, typer.Option("--out", help="Where to write the Jacobian: a .npy file, .npz if sparse.")],
     feed: Annotated[list[str] | None, typer.Option("--feed", help="NAME=FILE.npy, once for each input.")] = None,
     block_size: Annotated[int | None, typer.Option("--block-size", min=1, help="Rows computed at a time.")] = None,
     checkpoint: Annotated[str | None, typer.Option("--checkpoint", help="Prefix of the variables' values.")] = None,
+    sparse: Annotated[bool, typer.Option("--sparse", help="Only what may not be zero, as SciPy's .npz.")] = False,
 ) -> None:
     """Write dy/dx of a stored model as a .npy array of shape y.shape + x.shape, however large, block by block."""
     import tensorflow.compat.v1 as tf
@@ -30,11 +31,33 @@ def jacobian(
     feeds = dict(_feed(loaded, pair) for pair in feed or [])
     with loaded.graph.as_default(), tf.Session(graph=loaded.graph) as session:
         loaded.restore(session, checkpoint)
+        if sparse:
+            typer.echo(_write_sparse(out, (y, x), (session, feeds), block_size))
+            return
         of_y, of_x = (tuple(map(int, shape)) for shape in session.run([tf.shape(y), tf.shape(x)], feeds))
         dtype = y.dtype.base_dtype
         blocks = operators.jacobian_blocks(y, x, session=session, feed_dict=feeds, block_size=block_size)
         _write(out, of_y, of_x, dtype.as_numpy_dtype, blocks)
     typer.echo(f"{out}: {dtype.name}, shape {[*of_y, *of_x]}")
+
+
+def _write_sparse(out: Path, of: tuple[Any, Any], at: tuple[Any, dict], block_size: int | None) -> str:
+    """The matrix [size of y, size of x] as `scipy.sparse.load_npz` reads it; what was written, in words."""
+    import scipy.sparse
+
+    from .. import sparsity
+
+    (y, x), (session, feeds) = of, at
+    found = sparsity.pattern(y, x, session=session, feed_dict=feeds)
+    derivative = sparsity.sparse_jacobian(y, x, pattern=found, block_size=block_size)
+    matrix = derivative.run(session, feeds)
+    with out.open("wb") as file:  # by name it would add an ending
+        scipy.sparse.save_npz(file, scipy.sparse.csr_matrix(matrix))
+    rows, columns = matrix.shape
+    return (
+        f"{out}: {matrix.dtype}, {matrix.nnz:,} entries of [{rows:,}, {columns:,}], from {derivative.coloring.colors} "
+        "products"
+    )
 
 
 def _write(out: Path, of_y: tuple[int, ...], of_x: tuple[int, ...], dtype: Any, blocks: Any) -> None:

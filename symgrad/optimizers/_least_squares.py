@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import operators
+from .. import operators, sparsity
 from .._optimizing._evaluate import Evaluator, real_vector
-from ._scipy import Best, ScipyInterface, listed
+from ..errors import OptimizerError
+from ._scipy import Best, ScipyInterface, listed, with_values
 
 _log = logging.getLogger("symgrad")
 
@@ -25,6 +26,7 @@ class ScipyLeastSquares(ScipyInterface):
       var_to_bounds: dict from a variable to a pair (lower, upper); None or an infinity is no bound.
       dense: whether the Jacobian is a matrix; by default up to a million numbers where sizes are known, and for
         `method="lm"`, which takes no other.
+      sparse: whether the Jacobian is a sparse matrix (`symgrad.sparse_jacobian`); not for `method="lm"`.
       **optimizer_kwargs: for `scipy.optimize.least_squares`: `method`, `loss`, `ftol`, `xtol`, `gtol`, `max_nfev`...
 
     Raises:
@@ -51,6 +53,7 @@ class ScipyLeastSquares(ScipyInterface):
         var_to_bounds: Mapping[Any, Any] | None = None,
         *,
         dense: bool | None = None,
+        sparse: bool = False,
         **optimizer_kwargs: Any,
     ):
         self._refuse_ours(optimizer_kwargs)
@@ -58,12 +61,18 @@ class ScipyLeastSquares(ScipyInterface):
         super().__init__(self._residuals, var_list, var_to_bounds)
         self._kwargs = optimizer_kwargs
         variables = self._vector.variables
-        self._dense = self._is_dense() if dense is None else dense
+        if sparse and (dense or optimizer_kwargs.get("method") == "lm"):
+            raise OptimizerError("sparse=True, and dense=True or method='lm', which knows dense matrices only: choose")
+        self._dense = not sparse and (self._is_dense() if dense is None else dense)
+        self._places: Any = None
         with self._graph.as_default(), tf.name_scope("scipy"):
             r = real_vector(self._residuals)
             self._tensors = {"residuals": r}
             self._along = tf.placeholder(tf.float64, [None], name="along")
-            if self._dense:
+            if sparse:
+                found = sparsity.sparse_jacobian(r, variables, disconnected="zero")
+                self._tensors["jacobian"], self._places = found.values, found.coloring.matrix
+            elif self._dense:
                 blocks = operators.jacobian(r, variables, disconnected="zero")
                 self._tensors["jacobian"] = self._rows(blocks, tf.size(r))
             else:
@@ -115,6 +124,8 @@ class ScipyLeastSquares(ScipyInterface):
 
         if self._dense:
             return evaluate("jacobian", x)
+        if self._places is not None:
+            return with_values(self._places, evaluate("jacobian", x))
         x = np.array(x)
 
         def product(tensor: tf.Tensor) -> Any:

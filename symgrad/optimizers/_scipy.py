@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import operators
+from .. import operators, sparsity
 from .._optimizing._evaluate import Evaluator, real_vector
 from .._optimizing._vector import Vector
 from ..errors import OptimizerError, ShapeError
@@ -107,6 +107,8 @@ class ScipyOptimizer(ScipyInterface):
       inequalities: tensors (or one) that are to be at least 0.
       var_to_bounds: dict from a variable to a pair (lower, upper) of numbers or arrays that broadcast to its shape;
         None or an infinity is no bound.
+      sparse: whether the Hessian of the loss and the Jacobians of constraints are sparse matrices
+        (`symgrad.sparse_hessian`, `symgrad.sparse_jacobian`); for `method="trust-constr"`.
       **optimizer_kwargs: for `scipy.optimize.minimize`: `method` (by default "L-BFGS-B", with constraints "SLSQP";
         a callable of your own is passed on), `options`, `tol`.
 
@@ -134,6 +136,8 @@ class ScipyOptimizer(ScipyInterface):
         equalities: Any = None,
         inequalities: Any = None,
         var_to_bounds: Mapping[Any, Any] | None = None,
+        *,
+        sparse: bool = False,
         **optimizer_kwargs: Any,
     ):
         self._refuse_ours(optimizer_kwargs)
@@ -151,6 +155,9 @@ class ScipyOptimizer(ScipyInterface):
             raise OptimizerError(
                 f"{self._method} knows no bounds; use one of {', '.join(sorted(_METHODS - _WITHOUT_BOUNDS))}"
             )
+        if sparse and self._method.lower() != "trust-constr":
+            raise OptimizerError(f"{self._method} takes no sparse matrices; sparse=True is for method='trust-constr'")
+        self._places: dict[str, Any] | None = {} if sparse else None
         self.optimizer_kwargs = optimizer_kwargs
         with self._graph.as_default(), tf.name_scope("scipy"):
             self._loss = loss
@@ -172,14 +179,26 @@ class ScipyOptimizer(ScipyInterface):
 
     def _add_constraint(self, kind: str, tensors: Sequence[tf.Tensor]) -> None:
         self._tensors[kind] = real_vector(tensors)
-        if self._needs_gradient:
+        if self._places is not None:
+            variables = self._vector.variables
+            self._keep(f"{kind} jacobian", sparsity.sparse_jacobian(list(tensors), variables, disconnected="zero"))
+        elif self._needs_gradient:
             blocks = operators.jacobian(list(tensors), self._vector.variables, disconnected="zero")
             rows = [self._rows(row, tf.size(t)) for t, row in zip(tensors, blocks)]
             self._tensors[f"{kind} jacobian"] = tf.concat(rows, 0)
 
+    def _keep(self, name: str, found: sparsity.SparseDerivative) -> None:
+        assert self._places is not None
+        self._tensors[name], self._places[name] = tf.cast(found.values, tf.float64), found.coloring.matrix
+
+    def _matrix(self, name: str, value: np.ndarray) -> Any:
+        return value if self._places is None else with_values(self._places[name], value)
+
     def _hessian_products(self, constraints: Mapping[str, Sequence[tf.Tensor]]) -> dict[str, Any]:
         """Hessians times the tangent: of the loss, and of each kind of constraints weighted by multipliers."""
         name = self._method.lower()
+        if self._places is not None:
+            self._keep("hessian", sparsity.sparse_hessian(self._loss, self._vector.variables, disconnected="zero"))
         if name in _WITH_HESSIAN:
             blocks = operators.hessian(self._loss, self._vector.variables, disconnected="zero")
             rows = [self._rows(row, v.shape.num_elements()) for row, v in zip(blocks, self._vector.variables)]
@@ -311,7 +330,9 @@ class ScipyOptimizer(ScipyInterface):
         arguments["fun"] = lambda x: float(evaluate("loss", x)) + evaluate.offset
         if self._needs_gradient:
             arguments["jac"] = lambda x: evaluate("gradient", x)
-        if name in _WITH_HESSIAN_PRODUCT:
+        if self._places is not None:
+            arguments["hess"] = lambda x: self._matrix("hessian", evaluate("hessian", x))
+        elif name in _WITH_HESSIAN_PRODUCT:
             arguments["hessp"] = lambda x, v: evaluate.product(self._products["loss"], x, {self._tangent: v})
         if name in _WITH_HESSIAN:
             arguments["hess"] = lambda x: evaluate("hessian", x)
@@ -326,7 +347,7 @@ class ScipyOptimizer(ScipyInterface):
         from scipy.sparse.linalg import LinearOperator
 
         def jacobian(x: np.ndarray) -> np.ndarray:
-            return evaluate(f"{kind} jacobian", x)
+            return self._matrix(f"{kind} jacobian", evaluate(f"{kind} jacobian", x))
 
         if method != "trust-constr":
             constraint: dict[str, Any] = {"type": kind, "fun": lambda x: evaluate(kind, x)}
@@ -342,6 +363,13 @@ class ScipyOptimizer(ScipyInterface):
 
         upper = 0.0 if kind == "eq" else np.inf
         return optimize.NonlinearConstraint(lambda x: evaluate(kind, x), 0.0, upper, jac=jacobian, hess=hessian)
+
+
+def with_values(places: Any, values: np.ndarray) -> Any:
+    """The sparse matrix with these values at the entries of a pattern."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.asarray(values, np.float64), places.indices, places.indptr), places.shape)
 
 
 def _method(name: str | None, constrained: bool) -> str:

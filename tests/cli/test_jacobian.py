@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 import tensorflow.compat.v1 as tf
 
 from symgrad.cli import main
@@ -66,3 +67,15 @@ def test_what_cannot_be_is_one_line(model, changed, message, capsys):
     assert len(error) == 1
     assert message in error[0]
     assert not (model / "J.npy").exists()
+
+
+def test_a_sparse_one(model, capsys):
+    out = model / "J.npz"
+    feed = f"x={model / 'x.npy'}"
+    call = ["jacobian", model / "model.meta", "--ys", "y", "--xs", "x", "--feed", feed, "--out", out, "--sparse"]
+    assert run(*call) == 0
+    assert "24 entries of [8, 6], from 3 products" in " ".join(capsys.readouterr().out.split())
+    x = np.load(model / "x.npy")
+    slope = 1 - np.tanh(x @ WEIGHTS) ** 2
+    want = np.einsum("bj,ij,bc->bjci", slope, WEIGHTS, np.eye(2)).reshape(8, 6)
+    np.testing.assert_allclose(scipy.sparse.load_npz(out).toarray(), want, rtol=1e-12, atol=1e-12)
