@@ -174,6 +174,30 @@ def _fold(place, size, mode):
     return tf.clip_by_value(place, 0.0, last)
 
 
+@composite("RGBToHSV", corrects=True)
+def _rgb_to_hsv(op, images):
+    return tf.stack(_hsv(images), -1)
+
+
+def _hsv(images):
+    """With the largest colour v and the spread c = v - min: s = c / v, h goes round with the largest (2.15 to 2.21).
+
+    TensorFlow's gradient leaves colours out that are 0.
+    """
+    red, green, blue = tf.unstack(images, axis=-1)
+    one, zero = tf.ones([], images.dtype), tf.zeros([], images.dtype)
+    value = tf.reduce_max(images, -1)
+    spread = value - tf.reduce_min(images, -1)
+    grey = tf.equal(spread, 0)
+    safe = tf.where_v2(grey, one, spread)
+    by_blue = tf.where_v2(tf.equal(green, value), 2 + (blue - red) / safe, 4 + (red - green) / safe)
+    turn = tf.where_v2(tf.equal(red, value), (green - blue) / safe, by_blue) / 6
+    hue = tf.where_v2(grey, zero, tf.where_v2(turn < 0, turn + 1, turn))
+    black = tf.equal(value, 0)
+    saturation = tf.where_v2(black, zero, spread / tf.where_v2(black, one, value))
+    return hue, saturation, value
+
+
 @composite("HSVToRGB")
 def _hsv_to_rgb(op, images):
     return _rgb(*tf.unstack(images, axis=-1))
@@ -188,13 +212,13 @@ def _rgb(h, s, v):
 
 @composite("AdjustHue")
 def _adjust_hue(op, images, delta):
-    h, s, v = tf.unstack(tf.image.rgb_to_hsv(images), axis=-1)
+    h, s, v = _hsv(images)
     return _rgb(tf.math.floormod(h + tf.cast(delta, h.dtype), 1.0), s, v)
 
 
 @composite("AdjustSaturation")
 def _adjust_saturation(op, images, scale):
-    h, s, v = tf.unstack(tf.image.rgb_to_hsv(images), axis=-1)
+    h, s, v = _hsv(images)
     return _rgb(h, tf.clip_by_value(s * tf.cast(scale, s.dtype), 0.0, 1.0), v)
 
 

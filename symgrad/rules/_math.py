@@ -4,10 +4,11 @@ import math
 
 import tensorflow.compat.v1 as tf
 
+from .. import _tf
 from ._composites import composite
 from ._conjugates import is_complex
 from ._registry import transpose
-from ._rows import alike, by_input, linear, multilinear, symmetric
+from ._rows import again, alike, by_input, linear, multilinear, symmetric
 
 alike("DebugIdentityV2", "DeepCopy", "EnsureShape", "Identity", "IdentityN", "PlaceholderWithDefault")
 alike("ReadVariableOp", "RefIdentity", "Snapshot")
@@ -28,6 +29,43 @@ symmetric("Softmax")  # diag(s) - s s^T
 def _sqrt(op, dy):
     """Where dy is 0, also the infinite slope at 0 gives 0: of what a sum leaves out, nothing is heard."""
     return tf.math.multiply_no_nan(0.5 / tf.math.conj(op.outputs[0]), dy)
+
+
+@transpose("BesselI1", corrects=True)
+def _bessel_i1(op, dy):
+    """I0(x) - I1(x) / x, and 1/2 at 0, where TensorFlow has 1 (2.15 to 2.21)."""
+    x, zero = op.inputs[0], tf.equal(op.inputs[0], 0)
+    slope = tf.math.special.bessel_i0(x) - op.outputs[0] / tf.where_v2(zero, tf.ones([], x.dtype), x)
+    return dy * tf.where_v2(zero, tf.constant(0.5, x.dtype), slope)
+
+
+@transpose("Angle", "Atan", "Dawsn", "Erfc", corrects=True)
+def _level(op, dy):
+    """Constant at infinity; TensorFlow's gradients are inf/inf or 0 inf there, at the first or at the second order."""
+    x, far = op.inputs[0], tf.math.is_inf(tf.abs(op.inputs[0]))
+    near = again(op, [tf.where_v2(far, tf.ones([], x.dtype), x)])[0].op
+    found = _tf.gradient_registry.lookup(op.type)(near, tf.where_v2(far, tf.zeros([], dy.dtype), dy))
+    return tf.where_v2(far, tf.zeros([], x.dtype), found)
+
+
+def _level_in_two(function):
+    """The same of a function of two real numbers: no slope where one is infinite and the value is finite."""
+
+    def rule(op, x, y):
+        far = tf.math.is_finite(op.outputs[0]) & (tf.math.is_inf(x) | tf.math.is_inf(y))
+        inside = tf.constant(1.5, x.dtype)
+        return tf.where_v2(far, op.outputs[0], function(op, tf.where_v2(far, inside, x), tf.where_v2(far, inside, y)))
+
+    return rule
+
+
+def _has_open_exponent(op):
+    return not is_complex(op) and op.inputs[1].op.type != "Const"
+
+
+_itself = _level_in_two(lambda op, x, y: again(op, [x, y], shaped=False)[0])
+composite("Atan2", "Igamma", "Igammac", corrects=True)(_itself)
+composite("Pow", when=_has_open_exponent, corrects=True)(_itself)
 
 
 linear("AccumulateNV2", "AddN", "Cast", "Complex", "Conj", "Cumsum", "Imag", "Mean", "Neg", "Real", "Sum")
@@ -70,26 +108,31 @@ def _where(chosen: tf.Tensor, tangent: tf.Tensor) -> tf.Tensor:
     return tf.where_v2(chosen, tangent, tf.zeros([], tangent.dtype))
 
 
-@transpose("SoftsignGrad")
-def _softsign_grad(op, t):
-    """dx = dy / (1 + |x|)^2."""
-    dy, x = op.inputs
-    a = 1 + tf.abs(x)
-    return t / a**2, -2 * tf.sign(x) * dy * t / a**3
+# By reciprocals, of which no derivative is 0 inf where x is infinite.
+@composite("SoftsignGrad")
+def _softsign_grad(op, dy, x):
+    return dy * tf.square(tf.math.reciprocal(1 + tf.abs(x)))
 
 
-# TensorFlow's gradients of these four do not conjugate (2.15 to 2.21).
+@composite("SoftplusGrad", corrects=True)
+def _softplus_grad(op, dy, x):
+    return dy * tf.sigmoid(x)
+
+
+# TensorFlow's gradients of these four do not conjugate, and those of the first three are 0 in x where x is 0 (2.15 to
+# 2.21): there they are f(y), unless that is not finite.
 def _but_at_zero(function):
     def rule(op, x, y):
-        zero = tf.equal(x, 0)
-        return tf.where_v2(zero, tf.zeros([], x.dtype), function(x, tf.where_v2(zero, tf.ones([], y.dtype), y)))
+        slope = function(y)
+        lost = tf.equal(x, 0) & ~tf.math.is_finite(tf.abs(slope))
+        return x * function(tf.where_v2(lost, tf.ones([], y.dtype), y))
 
     return rule
 
 
-composite("Xdivy", when=is_complex, corrects=True)(_but_at_zero(lambda x, y: x / y))
-composite("Xlogy", when=is_complex, corrects=True)(_but_at_zero(lambda x, y: x * tf.log(y)))
-composite("Xlog1py", when=is_complex, corrects=True)(_but_at_zero(lambda x, y: x * tf.math.log1p(y)))
+composite("Xdivy", corrects=True)(_but_at_zero(tf.math.reciprocal))
+composite("Xlogy", corrects=True)(_but_at_zero(tf.log))
+composite("Xlog1py", corrects=True)(_but_at_zero(tf.math.log1p))
 composite("MulNoNan", when=is_complex, corrects=True)(lambda op, x, y: x * y)
 
 transpose("Snapshot")(lambda op, dy: dy)
@@ -101,6 +144,7 @@ _WEIGHTS = tuple(bernoulli / math.factorial(n + 1) for bernoulli, n in zip(_BERN
 
 
 @composite("Zeta", corrects=True)
+@_level_in_two
 def _zeta(op, s, q):
     """Hurwitz's zeta function by the Euler-Maclaurin formula, which has a derivative in s as well.
 

@@ -30,9 +30,11 @@ def _softmax_cross_entropy(op, d_loss, d_backprop):
     Logits and labels broadcast; TensorFlow gives both gradients in the common shape.
     """
     logits, labels = op.inputs
-    by_logits, by_labels = _of_cross_entropy(op, logits, d_loss, d_backprop)
     if logits.shape.is_fully_defined() and logits.shape == labels.shape:
-        return by_logits, by_labels
+        return _of_cross_entropy(op, logits, labels, d_loss, d_backprop)
+    shape = tf.shape(op.outputs[1])
+    spread = tf.broadcast_to(logits, shape), tf.broadcast_to(labels, shape)
+    by_logits, by_labels = _of_cross_entropy(op, *spread, d_loss, d_backprop)
     return _summed_to(by_logits, logits), _summed_to(by_labels, labels)
 
 
@@ -44,8 +46,10 @@ def _summed_to(gradient, like):
     return summed
 
 
-def _of_cross_entropy(op, logits, d_loss, d_backprop):
-    by_logits = d_loss[:, tf.newaxis] * op.outputs[1]
+def _of_cross_entropy(op, logits, labels, d_loss, d_backprop):
+    """By the logits softmax times the sum of the labels, which TensorFlow takes to be 1, less the labels."""
+    less = tf.reduce_sum(labels, 1, keepdims=True) - 1
+    by_logits = d_loss[:, tf.newaxis] * (op.outputs[1] + less * (op.outputs[1] + labels))
     by_labels = -d_loss[:, tf.newaxis] * tf.nn.log_softmax(logits)
     if getattr(d_backprop, "_is_zeros_tensor", False):
         return by_logits, by_labels

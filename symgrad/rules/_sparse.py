@@ -64,6 +64,12 @@ def _sparse_dense_add(op, indices, values, shape, dense):
     return values + tf.gather_nd(tf.broadcast_to(dense, shape), indices)
 
 
+@composite("SparseDenseCwiseDiv", corrects=True)
+def _sparse_dense_div(op, indices, values, shape, dense):
+    """By reciprocals, of which no derivative is 0 inf where `dense` is infinite."""
+    return values * tf.gather_nd(tf.broadcast_to(tf.math.reciprocal(dense), shape), indices)
+
+
 @composite("SparseSparseMaximum")
 def _sparse_maximum(op, *inputs):
     return _pointwise(op, tf.maximum, *inputs)

@@ -193,3 +193,32 @@ def test_a_loss_whose_rank_the_session_finds_to_be_no_scalar_is_refused(second, 
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be one scalar"):
         session.run(second(x**3, x))
     session.run(second(tf.reduce_sum(x**3), x))
+
+
+PRODUCTS = {
+    "product": (tf.reduce_prod, [[0, 3, 2], [3, 0, 0], [2, 0, 0]]),
+    "cumprod": (lambda x: tf.reduce_sum(tf.math.cumprod(x)), [[0, 4, 2], [4, 0, 0], [2, 0, 0]]),
+    "segment_prod": (
+        lambda x: tf.math.segment_prod(x, tf.zeros_like(x, tf.int32))[0],
+        [[0, 3, 2], [3, 0, 0], [2, 0, 0]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_second_derivatives_of_products_along_an_axis_of_unknown_size(name, session):
+    """At (0, 2, 3): of abc the entries are c, b and a; of a + ab + abc they are 1 + c, b and a."""
+    function, hessian = PRODUCTS[name]
+    x, v = tf.placeholder(tf.float64, [None]), tf.placeholder(tf.float64, [None])
+    product = symgrad.hvp(function(x), x, v)
+    found = [session.run(product, {x: [0, 2, 3], v: row}) for row in np.eye(3)]
+    np.testing.assert_allclose(found, hessian, atol=1e-12)
+
+
+def test_labels_that_do_not_add_up_to_one(session):
+    """A row of zeros, as masking gives, has loss 0 at all logits: no gradient, where TensorFlow gives the softmax."""
+    logits = tf.constant([[0.3, -1.0, 2.0], [0.5, 0.1, 0.2]], tf.float64)
+    labels = tf.constant([[0.0, 0.0, 0.0], [0.5, 0.5, 1.0]], tf.float64)
+    loss = tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    found, softmax = session.run([symgrad.Lop(loss, logits, [1.0, 1.0]), tf.nn.softmax(logits)])
+    np.testing.assert_allclose(found, [[0, 0, 0], 2 * softmax[1] - [0.5, 0.5, 1.0]], atol=1e-12)

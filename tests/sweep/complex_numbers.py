@@ -10,7 +10,18 @@ from sessions import AS_BUILT
 from worlds import control_flow
 
 import symgrad
-from sweep.run import ADJOINT_COARSE, ADJOINT_FINE, COARSE, FINE, Verdict, compared, differences, first_line, step
+from sweep.run import (
+    ADJOINT_COARSE,
+    ADJOINT_FINE,
+    COARSE,
+    FINE,
+    Verdict,
+    compared,
+    differences,
+    first_line,
+    loss_of,
+    step,
+)
 from sweep.table import ComplexDraws
 from symgrad import errors
 from symgrad.testing._probe import Probe, inner, random_like
@@ -100,13 +111,8 @@ class _Case:
         return found if found.failed else compared(adjoint, ADJOINT_COARSE if self.row.coarse else ADJOINT_FINE)
 
     def _second(self):
-        """Of the loss Re sum conj(u) y + |y|^2 / 2, against differences of its gradient."""
-        loss = tf.add_n(
-            [
-                tf.reduce_sum(tf.math.real(np.conj(u) * y)) + tf.reduce_sum(tf.math.real(y * tf.math.conj(y))) / 2
-                for u, y in zip(self.u, self.probe.ys)
-            ]
-        )
+        """Of a real loss, against differences of its gradient."""
+        loss = loss_of(self.probe.ys, self.u)
         slope = symgrad.Lop(loss, self.given, np.float64(1))
         product = symgrad.hvp(loss, self.given, self.v)
         pairs = []

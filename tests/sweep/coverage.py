@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-from sweep import complex_numbers
+from sweep import complex_numbers, special
 from sweep.run import sweep
 from sweep.table import ROADS
 from sweep.tables import ROWS
@@ -13,7 +13,8 @@ VERSION = (2, 21)  # the TensorFlow whose page is kept
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "coverage.md"
 REAL = ("compared with", "Lop", "Rop, double VJP", "Rop, forward")
 COMPLEX = "complex"
-COLUMNS = ("op type", *REAL, COMPLEX)
+SPECIAL = "special points"
+COLUMNS = ("op type", *REAL, COMPLEX, SPECIAL)
 
 # Op types of the table that the TensorFlow of a CPU does not run.
 CANNOT_RUN = {
@@ -86,6 +87,20 @@ def complex_cell(row, found):
     return ", but: ".join([*sorted(right), *sorted(reasons)])
 
 
+def special_cell(row, found):
+    """What the page says of a row at special points: `found` is what the sweep of these gives."""
+    if found is None:
+        return "not swept"
+    judged, failed = found
+    reasons = [f"not {', '.join(names)}: {why}" for why, names in _by_reason(row.special).items()]
+    statuses = {verdict.status for verdict in failed.values()} or {"right" if judged else "none"}
+    return "; ".join([*sorted(statuses), *sorted(reasons)])
+
+
+def _by_reason(special):
+    return {why: [name for name, other in special.items() if other == why] for why in special.values()}
+
+
 def page(cells):
     """The text of the page, from the cells of each row."""
     rows = sorted(cells, key=lambda row: row.label.lower())
@@ -126,6 +141,12 @@ the adjoint of Lop to rounding. "zero" is a function that is constant by pieces,
 The column "complex" is of complex inputs: `Lop`, both roads of `Rop` and `hvp` of a real loss along real and along
 imaginary directions, against central differences in float64, and `Rop` as the adjoint of `Lop`. "real only": the op
 takes no complex numbers; "no kernel": it says that it does, and a CPU has no kernel for them.
+
+The column "special points" is of inputs that are all zero, all negative zero, all equal, zero or infinite at one place,
+and of inputs of one element or without rows or columns, each where the op gives a finite result. Where a derivative
+exists, which one-sided differences tell, `Lop`, both roads of `Rop` and `hvp` are right; an infinite x that leaves y
+finite has derivative 0. Where none exists, as at a kink, TensorFlow's convention is kept, and nothing is NaN that is
+finite in `tf.gradients`. "not swept": float32, or more than one op; "none": no special point gives a finite result.
 """
 
 
@@ -133,11 +154,14 @@ def main():
     """Run the sweeps and write the page."""
     cells = {}
     for row in ROWS:
-        found, at_complex = sweep(row), complex_numbers.sweep(row)
-        cells[row] = [*real_cells(row, found), complex_cell(row, at_complex)]
+        found, at_complex, at_special = sweep(row), complex_numbers.sweep(row), special.sweep(row)
+        cells[row] = [*real_cells(row, found), complex_cell(row, at_complex), special_cell(row, at_special)]
+        failed = at_special[1] if at_special else {}
         for road, verdict in [*found.items(), *(at_complex.items() if isinstance(at_complex, dict) else ())]:
             if verdict.failed:
-                print(f"{row.label}, {road}: {verdict.status} {verdict.detail}")
+                failed[road] = verdict
+        for where, verdict in failed.items():
+            print(f"{row.label}, {where}: {verdict.status} {verdict.detail}")
     PAGE.write_text(page(cells))
 
 

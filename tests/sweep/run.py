@@ -69,6 +69,12 @@ def differences(probe, fetches, direction, eps):
     return [(np.asarray(a) - b) / (2 * eps) for a, b in zip(ahead, behind)]
 
 
+def loss_of(ys, u):
+    """Re sum conj(u) y + |y|^2 / 2, a real loss."""
+    terms = [tf.math.real(np.conj(v) * y + y * tf.math.conj(y) / 2) for v, y in zip(u, ys)]
+    return tf.add_n([tf.reduce_sum(term) for term in terms])
+
+
 def compared(pairs, tolerance):
     """The Verdict on pairs of what came and what was wanted: relative to the largest, and at least to 1."""
     scale = max([1.0, *(float(np.max(np.abs(w), initial=0)) for _, w in pairs)])

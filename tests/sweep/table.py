@@ -21,7 +21,9 @@ class X:
 
     def __call__(self, rng, dtype, shape=None):
         values = np.asarray(self.draw(rng, self.shape if shape is None else shape(self.shape)))
-        return tf.constant(values if np.iscomplexobj(values) else values.astype(dtype.as_numpy_dtype))
+        values = values if np.iscomplexobj(values) else values.astype(dtype.as_numpy_dtype)
+        # of what is fed with other values, TensorFlow must not know the first ones when it infers shapes
+        return tf.constant(values) if shape is None else tf.placeholder_with_default(values, values.shape)
 
 
 class ComplexDraws:
@@ -91,6 +93,7 @@ def S(*shape):
 
 # How the shapes of drawn inputs are changed.
 SHAPES = {
+    "as drawn": lambda shape: shape,
     "one element": lambda shape: tuple(1 for _ in shape),
     "no rows": lambda shape: (0, *shape[1:]) if shape else shape,
     "no columns": lambda shape: (*shape[:-1], 0) if shape else shape,
@@ -110,6 +113,7 @@ class Row:
       coarse: differences are taken in float32 or lower: the op has no float64 kernel.
       errors: for a road ("Lop", "double_vjp", "forward") that is known to end in an error: the reason.
       complex_errors: the same of complex xs, for "hvp" too.
+      special: for a special point, or for a beginning of its name, why nothing is asked of the derivative there.
       since: the first TensorFlow with this op or with this behaviour.
       shaped: whether `build` takes how the shapes of its inputs are changed.
     """
@@ -122,6 +126,7 @@ class Row:
     errors: dict = field(default_factory=dict)
     complex_errors: dict = field(default_factory=dict)
     since: tuple[int, int] = (2, 15)
+    special: dict = field(default_factory=dict)
     shaped: bool = False
 
     @property

@@ -6,7 +6,8 @@ import tensorflow.compat.v1 as tf
 from sweep.table import NO_ORDER, ROADS, D, N, P, U, X, Z, elementwise, raw, row
 
 elementwise("Asinh Atan BesselI0 BesselI0e BesselI1 BesselI1e Cos Cosh Dawsn Erf Erfc Exp Expm1 Neg Sigmoid Sin Sinh")
-elementwise("Spence Lgamma Digamma Log Log1p Reciprocal Inv Rsqrt Sqrt FresnelCos FresnelSin Expint Ndtri", U)
+elementwise("Spence Lgamma Digamma Log Log1p Reciprocal Inv Rsqrt Sqrt Expint Ndtri", U)
+elementwise("FresnelCos FresnelSin", U, options={"special": dict.fromkeys(("inf", "-inf"), "the slope has no limit")})
 elementwise("BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1", P)
 elementwise("Square Tan Tanh Abs", N)
 elementwise("Acos Asin Atanh Erfinv", U)
@@ -25,7 +26,8 @@ for _op in ["Mul", "RealDiv", "Pow", "Sub", "MulNoNan", "DivNoNan", "Xdivy", "Xl
     raw(_op, "complex", x=Z(2, 3), y=Z(3))
 raw("FloorDiv", x=P(2, 3), y=P(3), options={"check": "zero"})
 raw("TruncateDiv", x=np.float64([3.3, 4.1]), y=P(2), options={"check": "zero"})
-raw("NextAfter", x1=N(2, 3), x2=N(3))
+raw("NextAfter", x1=N(2, 3), x2=N(3),
+    options={"special": dict.fromkeys(("inf in x0", "-inf in x0"), "the largest number stands there")})  # fmt: skip
 raw("Polygamma", a=np.full([3], 2.0), x=P(3))
 raw("Polygamma", "order", a=P(3), x=P(3), options={"errors": dict.fromkeys(ROADS, "the order is a whole number")})
 raw("Zeta", "q", x=np.full([3], 2.5), q=P(3))
@@ -83,11 +85,14 @@ elementwise("Real Imag Angle", Z, "input", Tout=tf.float64)
 raw("Conj", input=Z(2, 3))
 for _op in ["FFT", "IFFT", "FFT2D", "IFFT2D", "FFT3D", "IFFT3D"]:
     raw(_op, input=Z(2, 2, 4))
+_UNSET = {"special": dict.fromkeys(("no rows", "no columns"), "TensorFlow leaves the output as the memory was")}
 for _rank in (1, 2, 3):
     _name = "" if _rank == 1 else f"{_rank}D"
-    raw("RFFT" + _name, input=N(2, 2, 6), fft_length=[2, 2, 6][-_rank:], Tcomplex=tf.complex128)
-    raw("RFFT" + _name, "cropped", input=N(3, 3, 5), fft_length=[2, 3, 4][-_rank:], Tcomplex=tf.complex128)
-    raw("IRFFT" + _name, input=Z(2, 2, 4), fft_length=[2, 2, 6][-_rank:], Treal=tf.float64)
+    raw("RFFT" + _name, input=N(2, 2, 6), fft_length=[2, 2, 6][-_rank:], Tcomplex=tf.complex128, options=_UNSET)
+    raw("RFFT" + _name, "cropped", input=N(3, 3, 5), fft_length=[2, 3, 4][-_rank:], Tcomplex=tf.complex128,
+        options=_UNSET)  # fmt: skip
+    raw("IRFFT" + _name, input=Z(2, 2, 4), fft_length=[2, 2, 6][-_rank:], Treal=tf.float64,
+        options=_UNSET)  # fmt: skip
 
 
 def _sample(op, argument, **others):

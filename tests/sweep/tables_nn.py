@@ -37,12 +37,14 @@ raw("Conv3DBackpropFilterV2", input=N(1, 3, 3, 3, 1), filter_sizes=[2, 2, 2, 1, 
 _DEPTHWISE = {"strides": [1, 1, 1, 1], "padding": "SAME"}
 raw("DepthwiseConv2dNative", input=N(1, 4, 4, 2), filter=N(2, 2, 2, 2), **_DEPTHWISE)
 raw("DepthwiseConv2dNativeBackpropInput", input_sizes=[1, 4, 4, 2], filter=N(2, 2, 2, 2), out_backprop=N(1, 4, 4, 4),
-    **_DEPTHWISE)  # fmt: skip
+    **_DEPTHWISE, options={"special": {"no columns": "TensorFlow leaves the output as the memory was"}})  # fmt: skip
 raw("DepthwiseConv2dNativeBackpropFilter", input=N(1, 4, 4, 2), filter_sizes=[2, 2, 2, 2],
-    out_backprop=N(1, 4, 4, 4), **_DEPTHWISE)  # fmt: skip
+    out_backprop=N(1, 4, 4, 4), **_DEPTHWISE,
+    options={"special": {"no rows": "TensorFlow leaves the output as the memory was"}})  # fmt: skip
 for _pad in ("SAME", "VALID"):
     raw("Dilation2D", _pad, input=D(1, 5, 5, 2), filter=X(lambda rng, s: 0.05 * rng.uniform(0, 1, s), (2, 2, 2)),
-        strides=[1, 2, 1, 1], rates=[1, 1, 2, 1], padding=_pad)  # fmt: skip
+        strides=[1, 2, 1, 1], rates=[1, 1, 2, 1], padding=_pad,
+        options={"special": {"no rows": "a filter without rows"}})  # fmt: skip
 raw("LRN", input=N(1, 2, 2, 6), depth_radius=2, bias=1.0, alpha=0.4, beta=0.6, dtype=tf.float32)
 raw("Softmax", logits=N(2, 3))
 raw("LogSoftmax", logits=N(2, 3))
@@ -57,7 +59,8 @@ for _op in ["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"]:
         dtype=tf.float32)  # fmt: skip
     raw(_op, "inference", x=N(2, 2, 2, 3), scale=P(3), offset=N(3), mean=np.float32([0.1, 0.2, 0.3]),
         variance=np.float32([1, 2, 1]), epsilon=1e-2, is_training=False, of=[0], dtype=tf.float32)  # fmt: skip
-raw("IsotonicRegression", input=D(2, 4), output_dtype=tf.float64)
+raw("IsotonicRegression", input=D(2, 4), output_dtype=tf.float64,
+    options={"special": {"no columns": "TensorFlow's gradient fails there"}})  # fmt: skip
 raw("CTCLoss", dtype=tf.float32, inputs=N(5, 2, 4),
     labels_indices=np.int64([[0, 0], [0, 1], [1, 0]]), labels_values=[1, 2, 0],
     sequence_length=[5, 4], of=[0])  # fmt: skip
