@@ -49,7 +49,7 @@ def looped(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf.Te
       targets: what the results look like.
     """
     results = (_in_place if _is_large(blocks.count, targets) else _in_lists)(blocks, block, targets)
-    for result, target in zip(results, targets):
+    for result, target in zip(results, targets, strict=True):
         result.set_shape(stacked(blocks.count, target.static))
     return results
 
@@ -57,7 +57,7 @@ def looped(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf.Te
 def _is_large(count: Count, targets: Sequence[Space]) -> bool:
     """True if a second copy of the results would not fit in the memory budget."""
     sizes = [stacked(count, t.static).num_elements() for t in targets]
-    return sum(n * t.dtype.size for n, t in zip(sizes, targets) if n) > _limits.current().block_bytes
+    return sum(n * t.dtype.size for n, t in zip(sizes, targets, strict=True) if n) > _limits.current().block_bytes
 
 
 def _in_lists(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf.Tensor]:
@@ -66,20 +66,20 @@ def _in_lists(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf
     shapes = [tf.concat([[size], t.shape], 0) for t in targets]
     lists = [
         tf.raw_ops.TensorListReserve(element_shape=shape, num_elements=steps, element_dtype=t.dtype)
-        for shape, t in zip(shapes, targets)
+        for shape, t in zip(shapes, targets, strict=True)
     ]
 
     def body(step, *lists):
         values = block(step * size + tf.range(size))  # an index past the end is a seed of zeros
-        pairs = zip(lists, values)
+        pairs = zip(lists, values, strict=True)
         return step + 1, *(tf.raw_ops.TensorListSetItem(input_handle=h, index=step, item=v) for h, v in pairs)
 
     _, *lists = _loop(steps, body, lists)
     stacks = [
         tf.raw_ops.TensorListStack(input_handle=h, element_shape=shape, element_dtype=t.dtype)
-        for h, shape, t in zip(lists, shapes, targets)
+        for h, shape, t in zip(lists, shapes, targets, strict=True)
     ]
-    results = [tf.reshape(s, tf.concat([[steps * size], t.shape], 0)) for s, t in zip(stacks, targets)]
+    results = [tf.reshape(s, tf.concat([[steps * size], t.shape], 0)) for s, t in zip(stacks, targets, strict=True)]
     exact = isinstance(size, int) and (size == 1 or (isinstance(count, int) and count % size == 0))
     return results if exact else [r[:count] for r in results]
 
@@ -96,7 +96,7 @@ def _in_place(blocks: Blocks, block: Block, targets: Sequence[Space]) -> list[tf
         # The last block begins earlier rather than being shorter: some rows are computed twice, to the same values.
         indices = tf.minimum(step * size, count - size) + tf.range(size)
         values = block(indices)
-        return step + 1, *(tf.raw_ops.InplaceUpdate(x=r, i=indices, v=v) for r, v in zip(results, values))
+        return step + 1, *(tf.raw_ops.InplaceUpdate(x=r, i=indices, v=v) for r, v in zip(results, values, strict=True))
 
     return _loop(steps, body, empty)[1:]
 

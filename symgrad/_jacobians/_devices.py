@@ -108,7 +108,9 @@ class Shared:
                 first = tf.identity(k * size, name="first")
             copies = Copies(staying(depends), [*self._xs, (start, first)], device)
             parts.append(copies.of(present, f"part_{k}"))
-        joined = iter([_first(tf.concat(of_result, 0), count, size * len(parts)) for of_result in zip(*parts)])
+        joined = iter(
+            [_first(tf.concat(of_result, 0), count, size * len(parts)) for of_result in zip(*parts, strict=True)]
+        )
         return [None if t is None else next(joined) for t in template]
 
 

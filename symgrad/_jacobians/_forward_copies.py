@@ -58,7 +58,7 @@ class Copies:
         with tf.device(None), tf.control_dependencies(None):
             wanted = [op.name for op in ops]
             made = tf.import_graph_def(definition, input_map=outside, return_elements=wanted, name=name)
-        self.made = dict(zip(ops, made))
+        self.made = dict(zip(ops, made, strict=True))
         for op, copy in self.made.items():
             copy._gradient_function = op._gradient_function
         if self._waiting:

@@ -79,7 +79,7 @@ def _swept(linear: LinearMap, size: Count, present: Sequence[bool], label: str) 
 
 def _in_blocks(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[tf.Tensor]:
     count = linear.count
-    targets = [t for t, p in zip(linear.targets, present) if p]
+    targets = [t for t, p in zip(linear.targets, present, strict=True) if p]
     if isinstance(count, int):
         if count == 0:
             return [t.zeros(0) for t in targets]

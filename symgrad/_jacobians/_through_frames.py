@@ -99,7 +99,7 @@ def _in_place(linear: LinearMap, size: Count, apply: Apply) -> Results:
         with tf.control_dependencies(before):
             seeds = tf.identity(linear.seeds(tf.identity(indices)))
         found.append(apply(linear, seeds))
-    return [None if column[0] is None else tf.concat(column, 0) for column in zip(*found)]
+    return [None if column[0] is None else tf.concat(column, 0) for column in zip(*found, strict=True)]
 
 
 def _from_template(linear: LinearMap, size: Count, apply: Apply) -> Results:
@@ -108,7 +108,7 @@ def _from_template(linear: LinearMap, size: Count, apply: Apply) -> Results:
     template = Template()
     found = apply(linear, linear.seeds(tf.range(blocks.size) + template.start))
     template.results = [r for r in found if r is not None]
-    targets = [t for t, r in zip(linear.targets, found) if r is not None]
+    targets = [t for t, r in zip(linear.targets, found, strict=True) if r is not None]
     results = iter(looped(blocks, lambda indices: template.at(indices[0]), targets) if targets else [])
     return [None if r is None else next(results) for r in found]
 

@@ -88,7 +88,7 @@ def vectorised(linear: LinearMap, indices: tf.Tensor, present: Sequence[bool]) -
         blocks = strict_pfor(lambda j: _present(linear.apply(tf.gather(seeds, j))), count)
     else:
         blocks = _present(linear.together(seeds, count))
-    for block, target in zip(blocks, _chosen(linear.targets, present)):
+    for block, target in zip(blocks, _chosen(linear.targets, present), strict=True):
         block.set_shape(stacked(count, target.static))
     return blocks
 
@@ -96,12 +96,12 @@ def vectorised(linear: LinearMap, indices: tf.Tensor, present: Sequence[bool]) -
 def single(linear: LinearMap, index: tf.Tensor, present: Sequence[bool]) -> list[tf.Tensor]:
     """The results that are present, for one basis vector."""
     found = linear.apply(tf.squeeze(linear.seeds(index[tf.newaxis]), 0))
-    results = [t.zeros() if r is None else r for r, t in zip(found, linear.targets)]
+    results = [t.zeros() if r is None else r for r, t in zip(found, linear.targets, strict=True)]
     return _chosen(results, present)
 
 
 def _chosen(items: Sequence, present: Sequence[bool]) -> list:
-    return [item for item, p in zip(items, present) if p]
+    return [item for item, p in zip(items, present, strict=True) if p]
 
 
 def _present(results: Sequence) -> list:

@@ -80,7 +80,7 @@ def double_vjp(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor
     _refuse_what_cannot_be_summed(between)
     dummies = [tf.ones_like(y, name="dummy") for y in problem.ys]
     pulled = _vjp.vjp(problem.ys, problem.tensors, dummies, stop=problem.stop, between=between, linear=True)
-    pairs = [(g, v) for g, v in zip(pulled, vectors) if g is not None]
+    pairs = [(g, v) for g, v in zip(pulled, vectors, strict=True) if g is not None]
     if not pairs:
         return [None] * len(problem.ys)
     pushed = _vjp.vjp([g for g, _ in pairs], dummies, [v for _, v in pairs])
