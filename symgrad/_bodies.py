@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from . import _tf
 from ._op_types import CALLS, CASES, FUNCTIONAL, IFS, LOOPS
+from .errors import GraphMismatchError
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,5 +70,8 @@ def bodies(op: tf.Operation) -> list[Body]:
 def _body(op: tf.Operation, kind: str, offset: int, name: str, cache: str = "") -> Body:
     graph = getattr(op, cache, None) if cache else _tf.traced_graph(op.graph, name)
     if graph is None:
-        graph = _tf.function_graph(op, [t.shape for t in list(op.inputs)[offset:]], name)
+        try:
+            graph = _tf.function_graph(op, [t.shape for t in list(op.inputs)[offset:]], name)
+        except (KeyError, ValueError) as error:  # a damaged file: the function, or one that it calls, is not there
+            raise GraphMismatchError(f"{op.type} {op.name!r} runs {name!r}, which cannot be read: {error}") from error
     return Body(kind, graph, offset)

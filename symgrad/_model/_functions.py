@@ -222,12 +222,16 @@ def _body(graph: Any, name: str, shapes: list[tuple | None]) -> "networkx.MultiD
     for _, node in built.nodes(data=True):
         node["function"] = name
     results = [function.ret[argument.name] for argument in function.signature.output_arg]
+    results = [flat.get(result, result) for result in results]
+    for result in results:
+        if result.partition(":")[0] not in built:
+            raise LoadError(f"the function {name!r} cannot be read: it returns {result!r}, which no op of it makes")
     built.graph.update(
         source=graph_def,
         library=find,
         function=name,
         inputs=[node.name for node in graph_def.node[:arguments]],
-        outputs=[flat.get(result, result) for result in results],
+        outputs=results,
     )
     return built
 

@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tf
 from .._op_types import PLACEHOLDERS, V1_CONTROL_FLOW, is_list, lives_one_run
+from ..errors import GraphMismatchError
 from ._loops_around import frames
 from ._record import Clock, Probe
 from ._scope import Scope, data_inputs, function_attributes
@@ -138,6 +139,8 @@ class Instrumented:
         children = []
         for kind, offset, named in function_attributes(node, self._library):
             name = named.op if named is node else named.name
+            if name not in self._library:
+                raise GraphMismatchError(f"{node.op} {node.name!r} calls {name!r}, and the graph has no such function")
             child = Scope(
                 {n.name: n for n in self._library[name].node_def}, self._library, self._library[name], scope,
                 node.name, kind, offset,
