@@ -282,31 +282,45 @@ def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list
         leaves = _tf.flatten_up_to(structure, given, check_types=False)
     except (LookupError, TypeError, ValueError) as error:
         raise ShapeError(f"{name} must have the structure of what it multiplies: {error}") from None
-    return [vector(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes))]
+    named = [(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes, strict=True))]
+    checked = [_checked_vector(*leaf) for leaf in named]  # all of them, before the first becomes an op
+    return [_vector(v, like, label) for v, (_, like, label) in zip(checked, named, strict=True)]
 
 
 def vector(v: Any, like: Any, label: str) -> tf.Tensor:
     """One leaf of a cotangent or tangent, checked against what it belongs to; None becomes zeros."""
+    return _vector(_checked_vector(v, like, label), like, label)
+
+
+def _checked_vector(v: Any, like: Any, label: str) -> Any:
+    """What was given for one leaf, as a tensor, a variable, slices, an array or None."""
+    v = unwrap(v)
+    if v is None:
+        return None
+    dtype = like.dtype.base_dtype
+    if not hasattr(v, "dtype") or isinstance(v, (np.ndarray, np.generic)):
+        v = _array(v, dtype, label, _called(like))
+    elif tf.as_dtype(v.dtype).base_dtype != dtype:
+        came = tf.as_dtype(v.dtype).base_dtype.name
+        raise DtypeError(f"{label} has dtype {came}, expected {dtype.name} like {_called(like)}")
+    else:
+        _refuse_foreign(v, label)
+    if not like.shape.is_compatible_with(v.shape):
+        raise ShapeError(f"{label} has shape {v.shape}, expected {like.shape} like {_called(like)}")
+    return v
+
+
+def _called(like: Any) -> str:
+    return like.label if isinstance(like, Input) else like.name
+
+
+def _vector(v: Any, like: Any, label: str) -> tf.Tensor:
     if v is None:
         return like.zeros() if isinstance(like, Input) else tf.zeros_like(like)
-    dtype = like.dtype.base_dtype
-    v = unwrap(v)
-    what = like.label if isinstance(like, Input) else like.name
-    if isinstance(v, tf.IndexedSlices):
-        v = densify(v)
-    if hasattr(v, "dtype") and not isinstance(v, (np.ndarray, np.generic)):
-        if tf.as_dtype(v.dtype).base_dtype != dtype:
-            came = tf.as_dtype(v.dtype).base_dtype.name
-            raise DtypeError(f"{label} has dtype {came}, expected {dtype.name} like {what}")
-        _refuse_foreign(v, label)
-        v = tf.convert_to_tensor(v)
-    else:
-        v = _constant(v, dtype, label, what)
-    if not v.shape.is_compatible_with(like.shape):
-        raise ShapeError(f"{label} has shape {v.shape}, expected {like.shape} like {what}")
+    v = tf.convert_to_tensor(densify(v))
     if v.shape.is_fully_defined() and like.shape.is_fully_defined():
         return v
-    return _same_shape(v, like.value() if isinstance(like, Input) else like, label, what)
+    return _same_shape(v, like.value() if isinstance(like, Input) else like, label, _called(like))
 
 
 def _refuse_foreign(v: Any, label: str) -> None:
@@ -318,11 +332,11 @@ def _refuse_foreign(v: Any, label: str) -> None:
         raise GraphMismatchError(f"{label} belongs to another graph than ys; build it under the graph of ys")
 
 
-def _constant(v: Any, dtype: tf.DType, label: str, what: str) -> tf.Tensor:
+def _array(v: Any, dtype: tf.DType, label: str, what: str) -> np.ndarray:
     array = np.asarray(v)
     if array.dtype.kind not in ("biufc" if dtype.is_complex else "biuf") and array.dtype.name != "bfloat16":
         raise DtypeError(f"{label} has dtype {array.dtype}, which does not convert to {dtype.name} like {what}")
-    return tf.constant(array.astype(dtype.as_numpy_dtype))
+    return array.astype(dtype.as_numpy_dtype)
 
 
 def _same_shape(v: tf.Tensor, like: tf.Tensor, label: str, what: str) -> tf.Tensor:

@@ -3,6 +3,8 @@
 Every import says why it is needed; each name has been where it is from 2.15 to 2.21. Keep the groups sorted by module.
 """
 
+import functools
+
 # VariableDef: the message behind Variable.from_proto; SavedModel: the message of a saved_model.pb. No public names.
 from tensorflow.core.framework.variable_pb2 import VariableDef
 
@@ -240,7 +242,8 @@ def _custom_gradient(op):
     if op.type != "IdentityN":
         return {}
     try:
-        return _closure(_closure(get_gradient_function(op)).get("tape_grad_fn"))
+        function = get_gradient_function(op)
+        return _closure(_closure(getattr(function, "of_user", function)).get("tape_grad_fn"))
     except LookupError:  # it was registered in another process
         return {}
 
@@ -308,6 +311,19 @@ def is_stateful(op_type):
     """True if TensorFlow declares the op type stateful; False for types it does not know (calls by function name)."""
     definition = op_def_registry.get(op_type)
     return definition is not None and definition.is_stateful
+
+
+@functools.cache
+def attributes_of_type(op_type):
+    """The names of the attributes that ops of a type have, but for those that tell dtypes."""
+    definition = op_def_registry.get(op_type)
+    return () if definition is None else tuple(a.name for a in definition.attr if a.type not in ("type", "list(type)"))
+
+
+def in_v1_loop(op):
+    """True for an op in the body of a V1 loop."""
+    context = op._get_control_flow_context()
+    return context is not None and context.GetWhileContext() is not None
 
 
 def handle_dtype(handle):

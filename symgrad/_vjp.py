@@ -166,16 +166,27 @@ def vjp(
     return Pullback(ys, xs, stop=stop, between=between, name=name, linear=linear)(cotangents)
 
 
-def gradient_of(op: tf.Operation, cotangents: Sequence[tf.Tensor | None]) -> list[Any]:
+def gradient_of(
+    op: tf.Operation,
+    cotangents: Sequence[tf.Tensor | None],
+    *,
+    linear: bool = True,
+    corrections: bool = True,
+    instead: Instead | None = None,
+) -> list[Any]:
     """The gradient function of one op at cotangents of its outputs: what it returns for each input.
 
-    It is to be linear in them: NotLinearError for a user's function that is not.
+    With `linear` it is to be linear in them: NotLinearError for a user's function that is not. `corrections` as for
+    `reverse`. `instead` has gradient functions for what a user's function might differentiate itself; by default they
+    go through copies.
     An op whose type has a rule of ours, and no gradient of its own, is differentiated by that rule. It must not be an
     op that its gradient function changes (see `control_flow.private`).
     """
-    function = _checked(op) if _is_users(op) else _rule(op) or _tf.get_gradient_function(op)
+    function = _checked(op) if linear and _is_users(op) else None
+    function = function or _rule(op, corrections=corrections) or _tf.get_gradient_function(op)
     wanted = len(op.inputs)  # taken before: the gradient of a loop gives it further inputs
-    with _attached([op], _in_users_hands([op]), linear=True), _typed(op):
+    instead = _in_users_hands([op]) if instead is None else instead
+    with _attached([op], instead, linear=linear, corrections=corrections), _typed(op):
         found = function(op, *cotangents)
     found = list(found) if isinstance(found, list | tuple) else [found]
     if len(found) != wanted:

@@ -5,7 +5,7 @@ from ._inline import can_inline, declared_gradient, graft
 from ._loop_variables import enter, exit_of, switch, variable_beside
 from ._own_bodies import bodies, own_bodies
 from ._places import is_loop_merge, is_loop_switch
-from ._private import PrivateCopy, alias, behind, clone, needs_copy, private
+from ._private import PrivateCopy, alias, behind, clone, needs_copy, private, refuse_copies, refuse_inlining
 from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
 from ._side_effects import refuse_side_effects
 from ._surroundings import encloses, home_of, leads_to_the_call, place_for
@@ -36,6 +36,8 @@ __all__ = [
     "rebuild",
     "rebuild_for",
     "rebuild_for_reverse",
+    "refuse_copies",
+    "refuse_inlining",
     "refuse_side_effects",
     "switch",
     "v1_control_flow",

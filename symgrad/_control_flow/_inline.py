@@ -14,6 +14,7 @@ from .. import _bodies, _tf
 from .._bodies import called, differentiates_bodies, is_call
 from .._op_types import LOOPS
 from ._in_context import in_place_of
+from ._transplanted import TransplantedGradient
 
 Made = Callable[[tf.Operation], None]
 Gradient = Callable[..., Any]
@@ -97,6 +98,9 @@ def graft(
                 outputs = _body(op, reads, copies, device=device, made=made)
             else:
                 new = _copied(op, reads, done, device)
+                own = TransplantedGradient.of(op, body, lambda t: tensors.get(id(t)), _grafted)
+                if own is not None:
+                    new._gradient_function = own
                 copies.append(new)
                 if made is not None:
                     made(new)
@@ -106,6 +110,10 @@ def graft(
             _tf.copy_handle_data(old, fresh)
             tensors[id(old)] = fresh
     return [tensors.get(id(t)) for t in body.outputs]
+
+
+def _grafted(graph: tf.Graph, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+    return graft(graph, inputs, [])
 
 
 def _copied(op: tf.Operation, inputs: list[tf.Tensor], done: Done, device: str) -> tf.Operation:

@@ -69,6 +69,21 @@ def _touched(between: _walk.Between) -> list[tf.Operation]:
     return ops
 
 
+def refuse_copies(between: _walk.Between) -> None:
+    """Raise what making a `PrivateCopy` would raise, before anything is built."""
+    for op in _touched(between):
+        refuse_v1_in_bodies(op)
+        refuse_side_effects(op)
+
+
+def refuse_inlining(between: _walk.Between) -> None:
+    """Raise what putting function bodies in the place of calls would raise, before anything is built."""
+    for op in between.ops:
+        if op.type in FUNCTIONAL or can_inline(op):
+            refuse_v1_in_bodies(op)
+            refuse_side_effects(op)
+
+
 def private(
     op: tf.Operation, inputs: list[tf.Tensor], context: Any = None
 ) -> tuple[list[tf.Tensor], list[tf.Operation]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
+from .. import _rehearsal, _tf
 from .._op_types import ENTERS, EXITS
 from .._problem import Problem
 from .._sizes import Count
@@ -76,6 +76,7 @@ class Shared:
         """J = J_y/h J_h/x: rows of the first are shared out, each device has the second."""
         self.sweep(problem)
         behind, before = problem.through(narrow)
+        _rehearsal.backward(behind.between)
         label = f"the Jacobian of {narrow.name} by rows"
         right = sweep(Rows(before).linear(0), self._block_size, label, note=self._note)
         size = Space.of(narrow).size

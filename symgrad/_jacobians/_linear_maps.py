@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp
+from .. import _rehearsal, _tensors, _vjp, _walk
 from .._problem import Problem
 from .._sizes import Count, stacked
 from .._tangents import push
@@ -139,11 +139,22 @@ def _pullback(problem: Problem, *, linear: bool = False) -> _vjp.Pullback:
     return _vjp.Pullback(problem.ys, problem.tensors, stop=problem.stop, between=problem.between, linear=linear)
 
 
+def rehearse_columns(between: _walk.Between) -> None:
+    """Refuse, before anything is built, what `Columns` refuse."""
+    (_rehearsal.forward if _goes_forward(between) else _rehearsal.backward_twice)(between)
+
+
+def _goes_forward(between: _walk.Between) -> bool:
+    """True if columns are pushed forward, and not pulled back twice."""
+    return any(crosses(between) for crosses in (crosses_v1_loops, crosses_v1_branches, crosses_v2_control_flow))
+
+
 class Rows:
     """Unit vectors of one y, pulled back to all xs: the rows of the Jacobian (for complex y their conjugates are)."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
+        _rehearsal.backward(problem.between)
         self._pullback = _pullback(problem)
         self.xs = [Space.of(x) for x in problem.xs]
         branches = crosses_v1_branches(problem.between)
@@ -208,9 +219,10 @@ class Columns:
 
     def __init__(self, problem: Problem):
         self.problem, between = problem, problem.between
+        rehearse_columns(between)
         self.ys, self._of_xs = [Space.of(y) for y in problem.ys], [Space.of(x) for x in problem.xs]
         self._in_frames = crosses_v1_loops(between) or crosses_v1_branches(between)
-        self._forward = self._in_frames or crosses_v2_control_flow(between)
+        self._forward = _goes_forward(between)
         if not self._forward:
             self._dummies = [tf.ones_like(y, name="dummy") for y in problem.ys]
             self._pulled = _pullback(problem, linear=True)(self._dummies)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
+from .. import _rehearsal
 from .._problem import Problem
 from . import _limits
 from ._devices import Shared
-from ._linear_maps import Columns, Grid, LinearMap, Rows, Space, Sweep, unit_vectors
+from ._linear_maps import Columns, Grid, LinearMap, Rows, Space, Sweep, rehearse_columns, unit_vectors
 from ._mode import Decision, decide, maps_of
 from ._plan import Note, nobody
 from ._sweep import sweep
@@ -59,6 +60,8 @@ def _carried_out(
 def _through(narrow: tf.Tensor, problem: Problem, in_blocks: Sweep) -> Grid:
     """J = J_y/h J_h/x: the columns of the first, and the rows of the second, are as few as h has elements."""
     behind, before = problem.through(narrow)
+    rehearse_columns(behind.between)
+    _rehearsal.backward(before.between)
     left = _by_columns(Columns(behind), in_blocks)
     (right,) = _by_rows(Rows(before), in_blocks)
     size = Space.of(narrow).size

@@ -2,7 +2,9 @@
 
 from . import _coefficients, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops
 from ._algebra import FEW, Algebra, Index, along, closed, factorial, weighted
-from ._push import HANDLERS, Push, handler, push, pushed
+from ._push import HANDLERS, Push, handler, push, pushed, require_rules
+from ._single_op import is_by_table
+from ._single_op import through as through_op
 
 __all__ = [
     "FEW",
@@ -14,8 +16,11 @@ __all__ = [
     "closed",
     "factorial",
     "handler",
+    "is_by_table",
     "push",
     "pushed",
+    "require_rules",
+    "through_op",
     "weighted",
 ]
 

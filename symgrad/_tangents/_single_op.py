@@ -12,14 +12,19 @@ from ..errors import MissingRuleError
 Tangents = Sequence[tf.Tensor | None]
 
 
-def through(op: tf.Operation, tangents: Tangents, needed: Sequence[bool]) -> Tangents:
-    """The tangents of the outputs of `op` from those of its inputs; None is a tangent of zeros."""
+def through(
+    op: tf.Operation, tangents: Tangents, needed: Sequence[bool], instead: _vjp.Instead | None = None
+) -> Tangents:
+    """The tangents of the outputs of `op` from those of its inputs; None is a tangent of zeros.
+
+    `instead` is as for `_vjp.gradient_of`.
+    """
     if all(has_rule(op, i) for i, t in enumerate(tangents) if t is not None):
         return _by_rule(op, tangents)
     if op.type in FUNCTIONAL:  # `tf.gradients` changes a V2 loop or branch: take a copy
         _, (op,) = private(op, list(op.inputs), home_of(op))
         _vjp.require_inside(op, {i for i, t in enumerate(tangents) if t is not None})
-    return _by_double_vjp(op, tangents, needed)
+    return _by_double_vjp(op, tangents, needed, instead)
 
 
 def has_rule(op: tf.Operation, index: int) -> bool:
@@ -27,6 +32,12 @@ def has_rule(op: tf.Operation, index: int) -> bool:
     if rules.has_own_gradient(op):
         return _tf.is_recompute(op)
     return rules.pushforward.answers(op.type, index)
+
+
+def is_by_table(op: tf.Operation, active: Sequence[int]) -> bool:
+    """True if the rules for these inputs are rows of a table, which say all without being run."""
+    rule = rules.pushforward.find(op.type)
+    return isinstance(rule, rules.Row) and all(has_rule(op, i) for i in active)
 
 
 def _by_rule(op: tf.Operation, tangents: Tangents) -> Tangents:
@@ -47,13 +58,13 @@ def _by_rule(op: tf.Operation, tangents: Tangents) -> Tangents:
     return found
 
 
-def _by_double_vjp(op: tf.Operation, tangents: Tangents, needed: Sequence[bool]) -> Tangents:
+def _by_double_vjp(op, tangents: Tangents, needed: Sequence[bool], instead: _vjp.Instead | None) -> Tangents:
     """The gradient function of `op` at dummies u is J^T u; its own VJP at the tangents is J v.
 
     The dummies are made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
     """
     dummies = [_dummy(t, n) for t, n in zip(op.outputs, needed)]
-    pulled = _vjp.gradient_of(op, dummies)
+    pulled = _vjp.gradient_of(op, dummies, instead=instead)
     return _pushed(pulled, op, dummies, tangents, needed)
 
 

@@ -30,9 +30,16 @@ def for_outputs(found: Sequence[tf.Tensor | None], problem: Problem, disconnecte
 def for_paths(problem: Problem, disconnected: str) -> None:
     """Raise, if asked for, before anything is built: for a y that no path reaches and an x that no path leaves."""
     if disconnected == "raise":
-        reached, connected = problem.between.reached, problem.between.connected
-        for_outputs([y if r else None for y, r in zip(problem.ys, reached, strict=True)], problem, disconnected)
-        for_inputs([t if c else None for t, c in zip(problem.tensors, connected, strict=True)], problem, disconnected)
+        found = zip(problem.ys, problem.between.reached, strict=True)
+        for_outputs([y if reached else None for y, reached in found], problem, disconnected)
+        for_leaving(problem, disconnected)
+
+
+def for_leaving(problem: Problem, disconnected: str) -> None:
+    """Raise, if asked for, before anything is built: for an x that no path leaves."""
+    if disconnected == "raise":
+        leads = zip(problem.tensors, problem.between.connected, strict=True)
+        for_inputs([t if connected else None for t, connected in leads], problem, disconnected)
 
 
 def _explain(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], stop: Sequence[tf.Tensor]) -> str:

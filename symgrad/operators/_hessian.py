@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp
+from .. import _rehearsal, _tensors, _vjp
 from .._jacobians._crossings import crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
@@ -49,11 +49,13 @@ def hessian(
     check_block_size(block_size)
     with posed(y, xs, disconnected=disconnected, name=name) as problem:
         check_holomorphic(problem)
+        # Backwards through the gradient of a V1 loop there is no way.
+        mode = "columns" if crosses_v1_loops(problem.between) else "rows"
+        _disconnected.for_leaving(problem, disconnected)
+        _rehearsal.derivatives_of_gradients(problem.between, forward=mode == "columns")
         gradients = first_derivatives(problem, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         given = [problem.xs[i] for i in connected]
-        # Backwards through the gradient of a V1 loop there is no way.
-        mode = "columns" if crosses_v1_loops(problem.between) else "rows"
         second = Problem([gradients[i] for i in connected], given)
         found = tabulate(second, mode=mode, block_size=block_size) if given else []
         pairs = [(i, j) for i in connected for j in connected]
@@ -99,6 +101,8 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: Disconnected = "raise", 
         require_scalar(problem.ys)
         if any(y.dtype.is_complex for y in problem.ys):
             check_holomorphic(problem)
+        _disconnected.for_leaving(problem, disconnected)
+        _rehearsal.derivatives_of_gradients(problem.between, forward=True)
         tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
         gradients = first_derivatives(problem, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
@@ -151,8 +155,9 @@ def ggnvp(
     """
     with posed(loss, xs, disconnected=disconnected, name=name, vectors=vectors) as problem:
         require_scalar(problem.ys)
-        tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
         leaves = _tensors.outputs(outputs)
+        _rehearse_parts(problem, leaves, disconnected)
+        tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
         given = [x.given for x in problem.xs]
         judged = "raise" if disconnected == "raise" else "zero"
         pushed = Rop(leaves, given, tangents, disconnected=judged)
@@ -160,6 +165,17 @@ def ggnvp(
         holomorphic = problem.ys[0].dtype.is_complex
         pulled = Lop(leaves, given, _conjugated(curved) if holomorphic else curved, disconnected=disconnected)
         return _tensors.pack(xs, shaped(_conjugated(pulled) if holomorphic else pulled, problem.xs))
+
+
+def _rehearse_parts(problem: Problem, outputs: Sequence[tf.Tensor], disconnected: str) -> None:
+    """Refuse, before anything is built, what one of the three products would refuse."""
+    network = Problem(outputs, problem.xs)
+    _disconnected.for_paths(network, disconnected)
+    _rehearsal.forward(network.between)
+    loss = Problem(problem.ys, _tensors.inputs(outputs, problem.ys[0].graph))
+    _disconnected.for_leaving(loss, disconnected)
+    _rehearsal.derivatives_of_gradients(loss.between, forward=True)
+    _rehearsal.backward(network.between)
 
 
 def first_derivatives(problem: Problem, disconnected: str) -> list[tf.Tensor | None]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk
+from .. import _rehearsal, _tensors, _walk
 from .._jacobians import _limits
 from .._jacobians._bottleneck import waist
 from .._jacobians._devices import check_devices, check_shareable
@@ -114,6 +114,7 @@ def _runs(
     count, shape = session.run([tf.size(y), tf.shape(x.value())], feeds)
     narrow = waist(problem)
     behind, before = (problem, problem) if narrow is None else problem.through(narrow)
+    _rehearsal.backward(before.between)
     linear = Rows(behind).linear(0)
     elements = int(count), int(np.prod(shape))
     if linear.in_frames:

@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp
+from .. import _rehearsal, _tensors, _vjp
 from .._problem import Disconnected, posed, shaped
 from . import _disconnected
 
@@ -48,6 +48,8 @@ def Lop(
     Reference: A. Griewank, A. Walther (2008), Evaluating Derivatives, 2nd ed., section 3.2.
     """
     with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=grad_ys) as problem:
+        _disconnected.for_leaving(problem, disconnected)
+        _rehearsal.backward(problem.between)
         cotangents = _tensors.vectors(grad_ys, ys, problem.ys, "grad_ys")
         found = _vjp.vjp(problem.ys, problem.tensors, cotangents, stop=problem.stop, between=problem.between)
         found = _disconnected.for_inputs(found, problem, disconnected)

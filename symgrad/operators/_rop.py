@@ -1,11 +1,12 @@
 """The R-operator: a tangent pushed forward, J v."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _vjp, _walk
+from .. import _rehearsal, _tensors, _vjp, _walk
 from .._op_types import ENTERS, EXITS, is_array
 from .._problem import Disconnected, Problem, posed, shaped
 from .._tangents import push
@@ -58,26 +59,38 @@ def Rop(
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method={method!r}; wanted one of {', '.join(map(repr, METHODS))}")
     with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=tangents) as problem:
-        vectors = _tensors.vectors(tangents, xs, problem.xs, "tangents")
         _disconnected.for_paths(problem, disconnected)
-        found = METHODS[method](problem, vectors)
+        METHODS[method].rehearse(problem.between)
+        vectors = _tensors.vectors(tangents, xs, problem.xs, "tangents")
+        found = METHODS[method].build(problem, vectors)
         found = _disconnected.for_outputs(found, problem, disconnected)
         return _tensors.pack(ys, shaped(found, problem.ys))
 
 
-def forward(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
+@dataclass(frozen=True)
+class _Method:
+    """A way to J v.
+
+    Attributes:
+      rehearse: raises, before anything is built, what refuses the paths.
+      build: from the problem and the tangents to J v; None for a y that no path reaches.
+    """
+
+    rehearse: Callable[[_walk.Between], None]
+    build: Callable[[Problem, Sequence[tf.Tensor]], list[tf.Tensor | None]]
+
+
+def _pushed(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
     """J v, pushed op by op."""
     return push(problem.between, problem.ys, problem.tensors, vectors)
 
 
-def double_vjp(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
-    """J v by two reverse passes; None for a y that no path reaches.
+def _pulled_twice(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
+    """J v by two reverse passes.
 
     The dummy u is made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
     """
     between = problem.between
-    refuse_v1_loops(between, "a double VJP", 'use method="forward"')
-    _refuse_what_cannot_be_summed(between)
     dummies = [tf.ones_like(y, name="dummy") for y in problem.ys]
     pulled = _vjp.vjp(problem.ys, problem.tensors, dummies, stop=problem.stop, between=between, linear=True)
     pairs = [(g, v) for g, v in zip(pulled, vectors, strict=True) if g is not None]
@@ -88,12 +101,14 @@ def double_vjp(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor
     return [tf.zeros_like(y) if t is None and reached else t for t, y, reached in parts]
 
 
-def choose(problem: Problem, vectors: Sequence[tf.Tensor]) -> list[tf.Tensor | None]:
-    """J v by the method for this graph: op by op."""
-    return forward(problem, vectors)
+def _rehearse_double_vjp(between: _walk.Between) -> None:
+    refuse_v1_loops(between, "a double VJP", 'use method="forward"')
+    _refuse_what_cannot_be_summed(between)
+    _rehearsal.backward_twice(between)
 
 
-METHODS = {"auto": choose, "double_vjp": double_vjp, "forward": forward}
+_FORWARD = _Method(_rehearsal.forward, _pushed)
+METHODS = {"auto": _FORWARD, "double_vjp": _Method(_rehearse_double_vjp, _pulled_twice), "forward": _FORWARD}
 
 
 def _refuse_what_cannot_be_summed(between: _walk.Between) -> None:

@@ -1,0 +1,256 @@
+"""Derivatives tried op by op in a scratch graph, before the first op is built: a refused call leaves none behind.
+
+TensorFlow cannot take an op out of a graph again. Most refusals are seen from the paths alone. What a gradient function
+raises, though, or whether what it builds has a derivative of its own, is known only once it has run. So it runs here
+first, on stand-ins for what its op reads: for the gradient functions of users at each call, for the others once for
+each kind of op (its type, attributes, dtypes and shapes) in a process.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+
+import tensorflow.compat.v1 as tf
+
+from . import _bodies, _op_types, _tensors, _tf, _vjp, _walk, rules
+from ._control_flow import behind, refuse_copies, refuse_inlining
+from ._tangents import is_by_table, push, require_rules, through_op
+
+# Differentiates one op in the default graph. Raises what the operator is to raise.
+Trial = Callable[["_Scene"], "_Outcome"]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a trial that went well has shown.
+
+    Attributes:
+      moves: for each active input whether its cotangent depends on xs.
+      read: what the derivative of the gradient asks the tangents of: numbers among the inputs and outputs of the op.
+    """
+
+    moves: tuple[bool, ...] = ()
+    read: tuple[int, ...] = ()
+
+
+_GONE_WELL: dict[Hashable, _Outcome] = {}
+
+
+class _Scratch(_tf.FuncGraph):
+    """A graph that is thrown away; what it reads from the graphs around it, it captures."""
+
+
+def backward(between: _walk.Between, *, linear: bool = False, corrections: bool = True) -> None:
+    """Try a reverse pass. `linear` and `corrections` as for `_vjp.reverse`."""
+    _rehearse(between, _Settings(linear, corrections), _pulled_back)
+
+
+def forward(between: _walk.Between) -> None:
+    """Try a forward pass."""
+    _rehearse(between, _Settings(forward=True), _pushed_forward)
+
+
+def backward_twice(between: _walk.Between) -> None:
+    """Try a double VJP: a reverse pass through a reverse pass, by its cotangents."""
+    _rehearse(between, _Settings(linear=True), _pulled_back_twice)
+
+
+def derivatives_of_gradients(between: _walk.Between, *, forward: bool) -> None:
+    """Try a pass, `forward` or in reverse, through a reverse pass, by xs."""
+    read = _rehearse(between, _Settings(), _pushed_through_gradient if forward else _pulled_through_gradient)
+    if forward:  # what the gradient reads is pushed forward as well
+        _rehearse(_upstream(between, read), _Settings(forward=True), _pushed_forward)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What is tried.
+
+    Attributes:
+      linear, corrections: as for `_vjp.reverse`.
+      forward: whether the (first) pass is a forward one.
+    """
+
+    linear: bool = False
+    corrections: bool = True
+    forward: bool = False
+
+
+@dataclass
+class _Scene:
+    """One op in its trial.
+
+    Attributes:
+      op: the op.
+      active: the numbers of its inputs on a path.
+      between: the paths.
+      settings: what is tried.
+      moves: for each output of the op whether its cotangent depends on xs.
+    """
+
+    op: tf.Operation
+    active: list[int]
+    between: _walk.Between
+    settings: _Settings
+    moves: list[bool]
+    cotangents: list[tf.Tensor | None] = field(default_factory=list)
+
+    def gradient(self) -> list[tf.Tensor | None]:
+        """What the gradient function of the op gives for its active inputs at stand-ins for the cotangents."""
+        self.cotangents = [_stand_in(t) if _tensors.is_floating(t) else None for t in self.op.outputs]
+        options = {"linear": self.settings.linear, "corrections": self.settings.corrections}
+        found = _vjp.gradient_of(self.op, self.cotangents, **options, instead=self.instead())
+        return [_tensors.densify(found[i], self.op.inputs[i]) for i in self.active]
+
+    def instead(self) -> _vjp.Instead:
+        """Gradient functions for what TensorFlow would change if a user's gradient function differentiates it."""
+        return dict.fromkeys(behind([self.op]), _any_gradient) if rules.has_own_gradient(self.op) else {}
+
+    def captured(self) -> list[tuple[tf.Tensor, tf.Tensor]]:
+        """After `gradient`: what it reads and depends on xs, and the stand-ins for that."""
+        inside = {id(outer): inner for outer, inner in getattr(self.op.graph, "captures", ())}
+        pairs = [(inside.get(id(t), t), stand_in) for t, stand_in in tf.get_default_graph().captures]
+        return [(t, u) for t, u in pairs if id(t) in self.between.tensors and _tensors.is_floating(t)]
+
+    def moving_cotangents(self) -> list[tf.Tensor]:
+        """After `gradient`: those of `cotangents` that depend on xs."""
+        return [u for u, moves in zip(self.cotangents, self.moves, strict=True) if u is not None and moves]
+
+    def kind(self, trial: Trial) -> Hashable:
+        """What decides how the trial ends; None where only the trial itself tells: with a gradient of the user's."""
+        op = self.op
+        if rules.has_own_gradient(op):
+            return None
+        tensors = tuple((t.dtype, t.shape.rank, str(t.shape)) for t in (*op.inputs, *op.outputs))
+        attributes = tuple(repr(op.get_attr(name)) for name in _tf.attributes_of_type(op.type))
+        ours = (rules.transpose.find(op.type), rules.pushforward.find(op.type))
+        flags = (self.settings.linear, self.settings.corrections, tuple(self.active), tuple(self.moves))
+        return trial, op.type, tensors, attributes, ours, flags
+
+
+def _rehearse(between: _walk.Between, settings: _Settings, trial: Trial) -> list[tf.Tensor]:
+    """Try all ops; what the derivatives of their gradients read."""
+    if isinstance(tf.get_default_graph(), _Scratch):
+        return []
+    (refuse_inlining if settings.forward else refuse_copies)(between)
+    return _try_each(between, settings, trial)
+
+
+def _try_each(
+    between: _walk.Between, settings: _Settings, trial: Trial, *, everywhere: bool = False
+) -> list[tf.Tensor]:
+    """The same, the last op first; in a body cotangents are taken to depend on xs `everywhere`."""
+    (require_rules if settings.forward else _vjp.require_rules)(between)
+    moving: set[int] = set()
+    read: list[tf.Tensor] = []
+    for op in reversed(between.ops):
+        active = between.active_inputs(op)
+        for inner in rules.inside(op, set(active)):
+            if _try_each(inner, settings, trial, everywhere=True):
+                read.extend(op.outputs)
+        outcome = _Outcome((True,) * len(active))
+        if _is_a_function_of_its_inputs(op, active):
+            moves = [everywhere or _tf.in_v1_loop(op) or id(t) in moving for t in op.outputs]
+            outcome = _tried(_Scene(op, active, between, settings, moves), trial)
+        sources = between.sources.of(op)
+        moving.update(id(sources[i]) for i, moves in zip(active, outcome.moves, strict=True) if moves)
+        read.extend((*sources, *op.outputs)[i] for i in outcome.read)
+    return read
+
+
+def _upstream(between: _walk.Between, tensors: Sequence[tf.Tensor]) -> _walk.Between:
+    """The part of the paths that leads to some of the `tensors`."""
+    wanted = {id(t) for t in tensors}
+    ops: dict[tf.Operation, None] = {}
+    before = -1
+    while before != len(ops):  # more than once for the back edges of V1 loops
+        before = len(ops)
+        for op in reversed(between.ops):
+            if op not in ops and any(id(t) in wanted for t in op.outputs):
+                ops[op] = None
+                sources = between.sources.of(op)
+                wanted.update(id(sources[i]) for i in between.active_inputs(op))
+    return replace(between, ops=[op for op in between.ops if op in ops])
+
+
+def _is_a_function_of_its_inputs(op: tf.Operation, active: Sequence[int]) -> bool:
+    """False for control flow, for what holds state, and for what is given by reference."""
+    if op.type in _op_types.V1_CONTROL_FLOW or op.type in _op_types.FUNCTIONAL:
+        return False
+    if _op_types.lives_one_run(op.type) or _op_types.is_list(op.type) or _bodies.runs_bodies(op):
+        return False
+    entering = [op.inputs[i] for i in active if i < len(op.inputs)]
+    return all(t.dtype.base_dtype in _tensors.FLOATING and not t.dtype._is_ref_dtype for t in entering) and not any(
+        t.dtype in (tf.resource, tf.variant) for t in op.outputs
+    )
+
+
+def _tried(scene: _Scene, trial: Trial) -> _Outcome:
+    kind = scene.kind(trial)
+    if kind is not None and kind in _GONE_WELL:
+        return _GONE_WELL[kind]
+    with scene.op.graph.as_default():
+        scratch = _Scratch("rehearsal")
+    with scratch.as_default():
+        outcome = trial(scene)
+    if kind is not None:
+        _GONE_WELL[kind] = outcome
+    return outcome
+
+
+def _pulled_back(scene: _Scene) -> _Outcome:
+    scene.gradient()
+    return _Outcome((True,) * len(scene.active))
+
+
+def _pushed_forward(scene: _Scene) -> _Outcome:
+    op, active = scene.op, scene.active
+    if not is_by_table(op, active):
+        tangents = [_stand_in(t) if i in active else None for i, t in enumerate(op.inputs)]
+        through_op(op, tangents, [id(t) in scene.between.tensors for t in op.outputs], scene.instead())
+    return _Outcome((True,) * len(active))
+
+
+def _pulled_back_twice(scene: _Scene) -> _Outcome:
+    gradients = [g for g in scene.gradient() if g is not None]
+    cotangents = [u for u in scene.cotangents if u is not None]
+    between = _in_scratch(gradients, cotangents)
+    if between.ops:
+        _vjp.Pullback(gradients, cotangents, between=between)([_stand_in(g) for g in gradients])
+    return _Outcome((True,) * len(scene.active))
+
+
+def _pushed_through_gradient(scene: _Scene) -> _Outcome:
+    return _through_gradient(scene, lambda between, gs, xs: push(between, gs, xs, [_stand_in(x) for x in xs]))
+
+
+def _pulled_through_gradient(scene: _Scene) -> _Outcome:
+    def pull(between, gradients, xs):
+        _vjp.Pullback(gradients, xs, between=between)([_stand_in(g) for g in gradients])
+
+    return _through_gradient(scene, pull)
+
+
+def _through_gradient(scene: _Scene, differentiate: Callable[..., object]) -> _Outcome:
+    found = scene.gradient()
+    gradients, captured = [g for g in found if g is not None], scene.captured()
+    moving = [*(inner for _, inner in captured), *scene.moving_cotangents()]
+    between = _in_scratch(gradients, moving)
+    if between.ops:
+        differentiate(between, gradients, moving)
+    reached, connected = iter(between.reached), between.connected[: len(captured)]
+    own = {id(t): i for i, t in enumerate((*scene.op.inputs, *scene.op.outputs))}
+    read = [own.get(id(t), len(scene.op.inputs)) for (t, _), leads in zip(captured, connected, strict=True) if leads]
+    return _Outcome(tuple(g is not None and next(reached) for g in found), tuple(read))
+
+
+def _in_scratch(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor]) -> _walk.Between:
+    return rules.between(ys, xs, within=tf.get_default_graph().get_operations())
+
+
+def _any_gradient(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Tensor | None]:
+    """For a V2 op that the gradient function of a user differentiates itself, by which TensorFlow would change it."""
+    return [_stand_in(t) if _tensors.is_floating(t) else None for t in op.inputs]
+
+
+def _stand_in(like: tf.Tensor) -> tf.Tensor:
+    return tf.placeholder(like.dtype.base_dtype, like.shape, name="stand_in")
