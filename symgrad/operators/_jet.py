@@ -26,7 +26,7 @@ def jet(
     """The derivatives of `ys` along a curve x(t), of all orders up to K, by one forward pass.
 
     d^k y(x(t)) / dt^k at t = 0, which along a straight line, `series=[v, None, ...]`, is (v . d/dx)^k y. The ops grow
-    with a power of K, those of nested `Rop`s exponentially.
+    with a power of K, those of nested `Rop` calls exponentially.
 
     Args:
       ys: tensor or structure of tensors y_k, any shapes, floating or complex.
