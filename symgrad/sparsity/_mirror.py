@@ -188,6 +188,7 @@ class Values:
     def settle(self, ys: Sequence[tf.Tensor], tangents: Sequence[tf.Tensor] = ()) -> None:
         """Give tensors behind ys, whose shape is not known, the one that they have in a run; tangents are fed zeros."""
         ops = [op for op in _walk.ancestors(ys) if op._get_control_flow_context() is None]
+        ops = [op for op in ops if op.type not in V1_CONTROL_FLOW - EXITS]  # which may have to take several shapes
         unknown = [t for op in ops for t in op.outputs if not t.shape.is_fully_defined() and t.dtype in FLOATING]
         if not unknown or not isinstance(self._mirror, Mirror):
             return
