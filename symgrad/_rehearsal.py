@@ -139,7 +139,8 @@ def _try_each(
     between: _walk.Between, settings: _Settings, trial: Trial, *, everywhere: bool = False
 ) -> list[tf.Tensor]:
     """The same, the last op first; in a body cotangents are taken to depend on xs `everywhere`."""
-    (require_rules if settings.forward else _vjp.require_rules)(between)
+    if settings.corrections:  # else it is for the drop-in, which leaves gaps to TensorFlow
+        (require_rules if settings.forward else _vjp.require_rules)(between)
     moving: set[int] = set()
     read: list[tf.Tensor] = []
     for op in reversed(between.ops):
@@ -249,7 +250,9 @@ def _in_scratch(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor]) -> _walk.Betwe
 
 def _any_gradient(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Tensor | None]:
     """For a V2 op that the gradient function of a user differentiates itself, by which TensorFlow would change it."""
-    return [_stand_in(t) if _tensors.is_floating(t) else None for t in op.inputs]
+    total = tf.add_n([tf.cast(tf.reduce_sum(u), tf.complex128) for u in cotangents if u is not None])
+    moving = [tf.cast(total, t.dtype.base_dtype) if _tensors.is_floating(t) else None for t in op.inputs]
+    return [None if m is None else m * _stand_in(t) for m, t in zip(moving, op.inputs, strict=True)]
 
 
 def _stand_in(like: tf.Tensor) -> tf.Tensor:

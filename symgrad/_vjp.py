@@ -184,6 +184,8 @@ def gradient_of(
     """
     function = _checked(op) if linear and _is_users(op) else None
     function = function or _rule(op, corrections=corrections) or _tf.get_gradient_function(op)
+    if function is None:  # TensorFlow's way to say that no derivative goes through
+        return [None] * len(op.inputs)
     wanted = len(op.inputs)  # taken before: the gradient of a loop gives it further inputs
     instead = _in_users_hands([op]) if instead is None else instead
     with _attached([op], instead, linear=linear, corrections=corrections), _typed(op):
