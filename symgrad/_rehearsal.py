@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 from . import _bodies, _op_types, _tensors, _tf, _vjp, _walk, rules
 from ._control_flow import behind, refuse_copies, refuse_inlining
 from ._tangents import is_by_table, push, require_rules, through_op
+from .errors import ControlFlowError
 
 # Differentiates one op in the default graph. Raises what the operator is to raise.
 Trial = Callable[["_Scene"], "_Outcome"]
@@ -36,7 +37,13 @@ _GONE_WELL: dict[Hashable, _Outcome] = {}
 
 
 class _Scratch(_tf.FuncGraph):
-    """A graph that is thrown away; what it reads from the graphs around it, it captures."""
+    """A graph that is thrown away; what it reads from the graph around it, it captures."""
+
+    def __init__(self, around: tf.Graph):
+        with around.as_default():
+            super().__init__("rehearsal")
+        if not isinstance(around, _tf.FuncGraph):
+            self._captured: dict = {}  # by this attribute `tf.cond` knows that it is to build what it builds around it
 
 
 def backward(between: _walk.Between, *, linear: bool = False, corrections: bool = True) -> None:
@@ -102,8 +109,11 @@ class _Scene:
         return [_tensors.densify(found[i], self.op.inputs[i]) for i in self.active]
 
     def instead(self) -> _vjp.Instead:
-        """Gradient functions for what TensorFlow would change if a user's gradient function differentiates it."""
-        return dict.fromkeys(behind([self.op]), _any_gradient) if rules.has_own_gradient(self.op) else {}
+        """Gradient functions for what a user's gradient function may differentiate, and TensorFlow would change."""
+        if not rules.has_own_gradient(self.op):
+            return {}
+        entered = [op for op in _walk.ancestors(self.op.inputs) if op.type in _op_types.ENTERS]
+        return dict.fromkeys(behind([self.op]), _any_gradient) | dict.fromkeys(entered, _refuse_to_leave)
 
     def captured(self) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """After `gradient`: what it reads and depends on xs, and the stand-ins for that."""
@@ -177,6 +187,8 @@ def _is_a_function_of_its_inputs(op: tf.Operation, active: Sequence[int]) -> boo
     """False for control flow, for what holds state, and for what is given by reference."""
     if op.type in _op_types.V1_CONTROL_FLOW or op.type in _op_types.FUNCTIONAL:
         return False
+    if rules.has_own_gradient(op) and not _tf.is_recompute(op) and _behind_v1_loops(op):
+        return False
     if _op_types.lives_one_run(op.type) or _op_types.is_list(op.type) or _bodies.runs_bodies(op):
         return False
     entering = [op.inputs[i] for i in active if i < len(op.inputs)]
@@ -185,13 +197,16 @@ def _is_a_function_of_its_inputs(op: tf.Operation, active: Sequence[int]) -> boo
     )
 
 
+def _behind_v1_loops(op: tf.Operation) -> bool:
+    """True if a user's gradient function might differentiate V1 loops, to which TensorFlow adds counters then."""
+    return any(source.type in _op_types.EXITS for source in _walk.ancestors(op.inputs))
+
+
 def _tried(scene: _Scene, trial: Trial) -> _Outcome:
     kind = scene.kind(trial)
     if kind is not None and kind in _GONE_WELL:
         return _GONE_WELL[kind]
-    with scene.op.graph.as_default():
-        scratch = _Scratch("rehearsal")
-    with scratch.as_default():
+    with _Scratch(scene.op.graph).as_default():
         outcome = trial(scene)
     if kind is not None:
         _GONE_WELL[kind] = outcome
@@ -253,6 +268,17 @@ def _any_gradient(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Te
     total = tf.add_n([tf.cast(tf.reduce_sum(u), tf.complex128) for u in cotangents if u is not None])
     moving = [tf.cast(total, t.dtype.base_dtype) if _tensors.is_floating(t) else None for t in op.inputs]
     return [None if m is None else m * _stand_in(t) for m, t in zip(moving, op.inputs, strict=True)]
+
+
+def _refuse_to_leave(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Tensor | None]:
+    """For the Enter of a V1 loop, when a user's gradient function in the loop calls `tf.gradients` by what is outside.
+
+    TensorFlow sums up the gradients of all iterations there, outside of the loop in which they are then used.
+    """
+    raise ControlFlowError(
+        f"a gradient function in a V1 loop differentiates with respect to what is outside of the loop (through "
+        f"{op.name!r}), which TensorFlow cannot; hand it what is inside, tf.identity of the tensor"
+    )
 
 
 def _stand_in(like: tf.Tensor) -> tf.Tensor:

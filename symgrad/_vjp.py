@@ -118,6 +118,8 @@ class Pullback:
         Raises:
           MissingRuleError: every op on the way from some x to ys has a derivative, and yet none arrives.
         """
+        if not any(self._between.connected):  # TensorFlow would ask the gradient functions all the same
+            return [None] * len(self._xs)
         pairs = [(y, v) for y, v in zip(self._ys, cotangents) if v is not None]
         ys, vectors = [y for y, _ in pairs], [v for _, v in pairs]
         options: dict[str, Any] = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
