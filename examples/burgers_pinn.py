@@ -3,7 +3,7 @@
     u_t + u u_x = nu u_xx,   nu = 0.01 / pi,   u(0, x) = -sin(pi x),   u(t, -1) = u(t, 1) = 0,   0 <= t <= 1
 
 A sine wave steepens into a shock at x = 0. The short form ends below a relative error of 0.1 in seconds, `--long` below
-0.01 in about a minute. Levenberg-Marquardt needs the residuals one by one, and goes lower in the same time.
+0.01 in about a minute. Levenberg-Marquardt needs the residuals one by one, and goes lower in fewer steps.
 
 References: M. Raissi, P. Perdikaris, G. Karniadakis (2019), Physics-informed neural networks, J. Comput. Phys. 378;
 C. Basdevant et al. (1986), Spectral and finite difference solutions of the Burgers equation, Comput. Fluids 14(1);
