@@ -150,7 +150,7 @@ def _(rng):
     return clipped(x), x
 
 
-@built("IdentityN", "tf.recompute_grad", errors={"double_vjp": "TensorFlow refuses its second derivative"},
+@built("IdentityN", "tf.recompute_grad",
        complex_errors=dict.fromkeys(("Lop", "double_vjp", "hvp"), "TensorFlow asks which x is largest"))  # fmt: skip
 def _(rng):
     x = _x(rng)
