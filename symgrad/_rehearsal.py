@@ -2,8 +2,7 @@
 
 TensorFlow cannot take an op out of a graph again. Most refusals are seen from the paths alone. What a gradient function
 raises, though, or whether what it builds has a derivative of its own, is known only once it has run. So it runs here
-first, on stand-ins for what its op reads: for the gradient functions of users at each call, for the others once for
-each kind of op (its type, attributes, dtypes and shapes) in a process.
+first, on stand-ins for what its op reads, and goes well once for each kind of op in a process.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import tensorflow.compat.v1 as tf
 
-from . import _bodies, _op_types, _tensors, _tf, _vjp, _walk, rules
+from . import _bodies, _kinds, _op_types, _tensors, _tf, _vjp, _walk, rules
 from ._control_flow import behind, refuse_copies, refuse_inlining
 from ._tangents import is_by_table, push, require_rules, through_op
 from .errors import ControlFlowError
@@ -126,15 +125,9 @@ class _Scene:
         return [u for u, moves in zip(self.cotangents, self.moves, strict=True) if u is not None and moves]
 
     def kind(self, trial: Trial) -> Hashable:
-        """What decides how the trial ends; None where only the trial itself tells: with a gradient of the user's."""
-        op = self.op
-        if rules.has_own_gradient(op):
-            return None
-        tensors = tuple((t.dtype, t.shape.rank, str(t.shape)) for t in (*op.inputs, *op.outputs))
-        attributes = tuple(repr(op.get_attr(name)) for name in _tf.attributes_of_type(op.type))
-        ours = (rules.transpose.find(op.type), rules.pushforward.find(op.type))
-        flags = (self.settings.linear, self.settings.corrections, tuple(self.active), tuple(self.moves))
-        return trial, op.type, tensors, attributes, ours, flags
+        """What decides how the trial ends."""
+        on_paths = tuple(id(t) in self.between.tensors for t in (*self.op.inputs, *self.op.outputs))
+        return trial, self.settings, tuple(self.active), tuple(self.moves), on_paths, _kinds.kind_of(self.op)
 
 
 def _rehearse(between: _walk.Between, settings: _Settings, trial: Trial) -> list[tf.Tensor]:
@@ -187,8 +180,6 @@ def _is_a_function_of_its_inputs(op: tf.Operation, active: Sequence[int]) -> boo
     """False for control flow, for what holds state, and for what is given by reference."""
     if op.type in _op_types.V1_CONTROL_FLOW or op.type in _op_types.FUNCTIONAL:
         return False
-    if rules.has_own_gradient(op) and not _tf.is_recompute(op) and _behind_v1_loops(op):
-        return False
     if _op_types.lives_one_run(op.type) or _op_types.is_list(op.type) or _bodies.runs_bodies(op):
         return False
     entering = [op.inputs[i] for i in active if i < len(op.inputs)]
@@ -197,20 +188,21 @@ def _is_a_function_of_its_inputs(op: tf.Operation, active: Sequence[int]) -> boo
     )
 
 
-def _behind_v1_loops(op: tf.Operation) -> bool:
+def _may_change_v1_loops(op: tf.Operation) -> bool:
     """True if a user's gradient function might differentiate V1 loops, to which TensorFlow adds counters then."""
+    if not rules.has_own_gradient(op) or _tf.is_recompute(op):
+        return False
     return any(source.type in _op_types.EXITS for source in _walk.ancestors(op.inputs))
 
 
 def _tried(scene: _Scene, trial: Trial) -> _Outcome:
     kind = scene.kind(trial)
-    if kind is not None and kind in _GONE_WELL:
-        return _GONE_WELL[kind]
-    with _Scratch(scene.op.graph).as_default():
-        outcome = trial(scene)
-    if kind is not None:
-        _GONE_WELL[kind] = outcome
-    return outcome
+    if kind not in _GONE_WELL:
+        if _may_change_v1_loops(scene.op):
+            return _Outcome((True,) * len(scene.active))
+        with _Scratch(scene.op.graph).as_default():
+            _GONE_WELL[kind] = trial(scene)
+    return _GONE_WELL[kind]
 
 
 def _pulled_back(scene: _Scene) -> _Outcome:

@@ -320,18 +320,35 @@ def _by_private_copy(
 
     `own` is the gradient function that the op had; `corrections`: as for `reverse`.
     """
+    return _through_copy(_copied(op, own), corrections, op, *cotangents)
+
+
+def _by_shared_copy(copied: Callable[[], Any], corrections: bool, op: tf.Operation, *cotangents: Any) -> list[Any]:
+    """The gradient of a copy of `op`, one for all that ask for it."""
+    return _through_copy(copied(), corrections, op, *cotangents)
+
+
+def _copied_once(op: tf.Operation, own: Callable[..., Any] | None, context: Any) -> Callable[[], Any]:
+    """What copies `op` into a V1 `context` at its first call: a user's gradient function may leave the op alone."""
+
+    @functools.cache
+    def copied():
+        with inside(op.graph, context):
+            return _copied(op, own)
+
+    return copied
+
+
+def _copied(
+    op: tf.Operation, own: Callable[..., Any] | None
+) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Operation]]:
+    """The inputs of a copy of `op`, its outputs, and what it is made of; `own` as for `_by_private_copy`."""
+    inputs = [alias(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
     instead, op._gradient_function = op._gradient_function, own
     try:
-        copied = _copied(op)
+        return inputs, *private(op, inputs, op.graph._get_control_flow_context())
     finally:
         op._gradient_function = instead
-    return _through_copy(copied, corrections, op, *cotangents)
-
-
-def _copied(op: tf.Operation) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Operation]]:
-    """The inputs of a copy of `op`, its outputs, and what it is made of."""
-    inputs = [alias(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
-    return inputs, *private(op, inputs, op.graph._get_control_flow_context())
 
 
 def _through_copy(copied, corrections: bool, op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
@@ -365,8 +382,8 @@ def _in_users_hands(ops: Iterable[tf.Operation], corrections: bool = True) -> In
     for op in behind(users) if users else ():
         context = op.graph._get_control_flow_context()
         if encloses(op._get_control_flow_context(), context):
-            with op.graph.as_default():
-                instead[op] = functools.partial(_through_copy, _copied(op), corrections)
+            copied = _copied_once(op, op._gradient_function, context)
+            instead[op] = functools.partial(_by_shared_copy, copied, corrections)
         else:
             instead[op] = functools.partial(_by_private_copy, op._gradient_function, corrections)
     return instead
