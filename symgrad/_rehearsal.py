@@ -214,7 +214,7 @@ def _pushed_forward(scene: _Scene) -> _Outcome:
     op, active = scene.op, scene.active
     if not is_by_table(op, active):
         tangents = [_stand_in(t) if i in active else None for i, t in enumerate(op.inputs)]
-        through_op(op, tangents, [id(t) in scene.between.tensors for t in op.outputs], scene.instead())
+        through_op(op, tangents, [id(t) in scene.between.tensors for t in op.outputs], instead=scene.instead())
     return _Outcome((True,) * len(active))
 
 

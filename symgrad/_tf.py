@@ -143,9 +143,14 @@ def function_in(graph, name):
     return None if function is None else function.cached_definition
 
 
-def is_function(graph, name):
-    """True if `name` is that of a function that ops of `graph` can call; an op type, where Defun made the op."""
-    return _function(graph, name) is not None
+def is_function(graph, op_type):
+    """True if ops of this type call the function of that name, as where Defun made them."""
+    return not _is_registered(op_type) and _function(graph, op_type) is not None
+
+
+@functools.cache
+def _is_registered(op_type):
+    return op_def_registry.get(op_type) is not None
 
 
 def gradient_of_function(graph, name):

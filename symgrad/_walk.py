@@ -7,6 +7,7 @@ import functools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
@@ -129,6 +130,7 @@ class Between:
       candidates: the ops that were considered, those on the paths among them.
       passes: whether a path may enter an op through an input.
       links: see `between`.
+      gaps: where the derivative is missing on them, once `rules.gaps` has been asked.
     """
 
     ops: list[tf.Operation]
@@ -139,6 +141,7 @@ class Between:
     candidates: Collection[tf.Operation] = ()
     passes: Passes = field(default=_anything)
     links: Links = field(default=_to_everything)
+    gaps: list[Any] | None = field(default=None, init=False, repr=False)
     _active: dict[tf.Operation, list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def active_inputs(self, op: tf.Operation) -> list[int]:

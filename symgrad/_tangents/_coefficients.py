@@ -68,8 +68,8 @@ def _first_order(driver: Push, op: tf.Operation) -> Coefficients:
     if all(t is None for t in tangents):
         return [None] * len(op.outputs)
     if driver.count is None:
-        return _single_op.through(op, tangents, driver.needed(op))
-    return _stacked.through(op, tangents, driver.needed(op), driver.count)
+        return _single_op.through(op, tangents, driver.needed(op), instead=driver.series.instead)
+    return _stacked.through(op, tangents, driver.needed(op), count=driver.count, instead=driver.series.instead)
 
 
 def _alike(driver: Push, op: tf.Operation) -> Coefficients:

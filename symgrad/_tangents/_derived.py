@@ -51,7 +51,7 @@ def _with_top(driver: Push, op: tf.Operation, lower: Coefficients) -> Coefficien
     tangents = driver.inputs(op)
     if all(t is None for t in tangents):
         return lower
-    linear = _single_op.through(op, tangents, driver.needed(op))
+    linear = _single_op.through(op, tangents, driver.needed(op), instead=driver.series.instead)
     return [combined([(1.0, t) for t in pair if t is not None]) for pair in zip(lower, linear)]
 
 
@@ -96,7 +96,7 @@ class _Derivative:
         first = self._outer.pushes[algebra.number(algebra.unit(generator))]
         self._stand_ins = {i: _stand_in(t, first.of(t)) for i, t in self._active.items()}
         tangents = [self._stand_ins.get(i) for i in range(len(op.inputs))]
-        self._found = list(_single_op.through(op, tangents, driver.needed(op)))
+        self._found = list(_single_op.through(op, tangents, driver.needed(op), instead=driver.series.instead))
         self._started = 0
         if self._lower.indices:
             self._between = self._walk(driver.needed(op))

@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _sizes, _walk, rules
+from .. import _sizes, _vjp, _walk, rules
 from .._bodies import is_call
 from .._control_flow import encloses, inside, leads_to_the_call, rebuild_for
 from .._op_types import EXITS, NEXT_ITERATIONS
@@ -119,6 +119,7 @@ class Series:
       algebra: the terms.
       pushes: what is known of each term, by its number.
       memo: what serves several terms, by op and kind.
+      instead: gradient functions for what users' gradient functions on the way might differentiate themselves.
       loose: whether coefficients may have the size one along dimensions in which they do not change.
     """
 
@@ -128,6 +129,7 @@ class Series:
         self.loose = algebra.order > 1 and not any(_is_whole_or_handled(op) for op in between.ops)
         self.pushes = [Push(self, term) for term in algebra.terms]
         self.memo: dict[Any, Any] = {}
+        self.instead = _vjp.in_users_hands(between.ops)
 
     def start(self, xs: Sequence[tf.Tensor], given: Sequence[dict[int, tf.Tensor]]) -> None:
         """Let each x move along its coefficients."""

@@ -12,9 +12,7 @@ from ..errors import MissingRuleError
 Tangents = Sequence[tf.Tensor | None]
 
 
-def through(
-    op: tf.Operation, tangents: Tangents, needed: Sequence[bool], instead: _vjp.Instead | None = None
-) -> Tangents:
+def through(op: tf.Operation, tangents: Tangents, needed: Sequence[bool], *, instead: _vjp.Instead) -> Tangents:
     """The tangents of the outputs of `op` from those of its inputs; None is a tangent of zeros.
 
     `instead` is as for `_vjp.gradient_of`.
@@ -58,7 +56,7 @@ def _by_rule(op: tf.Operation, tangents: Tangents) -> Tangents:
     return found
 
 
-def _by_double_vjp(op, tangents: Tangents, needed: Sequence[bool], instead: _vjp.Instead | None) -> Tangents:
+def _by_double_vjp(op, tangents: Tangents, needed: Sequence[bool], instead: _vjp.Instead) -> Tangents:
     """The gradient function of `op` at dummies u is J^T u; its own VJP at the tangents is J v.
 
     The dummies are made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf
+from .. import _tf, _vjp
 from .._pfor import strict_pfor
 from .._sizes import Count, stacked
 from . import _single_op
 
 
 def through(
-    op: tf.Operation, tangents: _single_op.Tangents, needed: Sequence[bool], count: Count
+    op: tf.Operation, tangents: _single_op.Tangents, needed: Sequence[bool], *, count: Count, instead: _vjp.Instead
 ) -> _single_op.Tangents:
     """The stacked tangents of the outputs of `op` from those of its inputs.
 
@@ -19,11 +19,12 @@ def through(
     what the rule computes from the values is computed once.
     """
     if all(is_single(t) for t in tangents if t is not None):
-        return _single_op.through(op, tangents, needed)
+        return _single_op.through(op, tangents, needed, instead=instead)
     present: list[bool] = []
 
     def one(j):
-        found = _single_op.through(op, [None if t is None else tf.gather(t, j) for t in tangents], needed)
+        chosen = [None if t is None else tf.gather(t, j) for t in tangents]
+        found = _single_op.through(op, chosen, needed, instead=instead)
         present[:] = [t is not None for t in found]
         return [t for t in found if t is not None]
 

@@ -123,6 +123,12 @@ def _everywhere(paths: _walk.Between) -> Iterator[Gap]:
 
 def gaps(between: _walk.Between) -> list[Gap]:
     """What is missing on paths that have been walked already, bodies left out."""
+    if between.gaps is None:
+        between.gaps = _gaps(between)
+    return between.gaps
+
+
+def _gaps(between: _walk.Between) -> list[Gap]:
     found = []
     for op in between.ops:
         for index in between.active_inputs(op):
