@@ -31,7 +31,7 @@ raw("Conv2DBackpropInput", input_sizes=[1, 4, 4, 2], filter=N(2, 2, 2, 3), out_b
 raw("Conv2DBackpropFilter", input=N(1, 4, 4, 2), filter_sizes=[2, 2, 2, 3], out_backprop=N(1, 2, 4, 3), **_CONV)
 raw("Conv3D", input=N(1, 3, 3, 3, 1), filter=N(2, 2, 2, 1, 2), **_CONV3)
 raw("Conv3DBackpropInputV2", input_sizes=[1, 3, 3, 3, 1], filter=N(2, 2, 2, 1, 2), out_backprop=N(1, 3, 3, 3, 2),
-    **_CONV3)  # fmt: skip
+    **_CONV3, options={"special": {"no columns": "TensorFlow leaves the output as the memory was"}})  # fmt: skip
 raw("Conv3DBackpropFilterV2", input=N(1, 3, 3, 3, 1), filter_sizes=[2, 2, 2, 1, 2], out_backprop=N(1, 3, 3, 3, 2),
     **_CONV3)  # fmt: skip
 _DEPTHWISE = {"strides": [1, 1, 1, 1], "padding": "SAME"}
