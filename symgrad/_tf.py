@@ -5,6 +5,8 @@ Every import says why it is needed; each name has been where it is from 2.15 to 
 
 import functools
 
+import tensorflow.compat.v1 as tf
+
 # VariableDef: the message behind Variable.from_proto; SavedModel: the message of a saved_model.pb. No public names.
 from tensorflow.core.framework.variable_pb2 import VariableDef
 
@@ -18,8 +20,9 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 # The name under which each run of a VarHandleOp makes a variable of its own.
 from tensorflow.python.eager.context import anonymous_name
 
-# dtypes: resource and variant; op_def_registry: declared properties of op types, also for nodes of a function.
-from tensorflow.python.framework import dtypes, op_def_registry
+# dtypes: resource and variant; op_def_registry: declared properties of op types, also for nodes of a function; kernels:
+# for which dtypes and devices an op type has one.
+from tensorflow.python.framework import dtypes, kernels, op_def_registry
 
 # FuncGraph: tells whether a tensor belongs to a function body, whose captured inputs continue in the outer graph.
 from tensorflow.python.framework.func_graph import FuncGraph
@@ -46,6 +49,9 @@ from tensorflow.python.ops.cond_v2 import _build_cond as build_cond
 
 # The contexts of V1 branches and loops, without which tf.gradients cannot pass them.
 from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
+
+# True while XLA is to compile what is built, for which not every kernel of a CPU exists.
+from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext as is_compiled_by_xla
 
 # The graphs of loops and branches: TensorFlow's gradient code asks of what class they are (the zeros for an output of a
 # loop body that is not used are made without accumulating the output).
@@ -78,6 +84,9 @@ from tensorflow.python.ops.while_v2 import while_loop as while_loop_v2
 # The op that initialises the tables of a SavedModel and the asset files to feed it, in each of the three places where
 # versions 1 and 2 stored them; the public loader gives them only with a second import of the graph.
 from tensorflow.python.saved_model.loader_impl import get_asset_tensors, get_init_op
+
+# Which op types XLA has kernels for: they are registered when something is compiled, or when this is asked.
+from tensorflow.python.util import pywrap_xla_ops
 
 # Matches a structure of vectors to a structure of tensors, whose leaves may be lists of numbers; tf.nest cannot.
 from tensorflow.python.util.nest import flatten_up_to
@@ -115,6 +124,7 @@ __all__ = [
     "gradient_registry",
     "handle_dtype",
     "has_attribute",
+    "has_kernel",
     "import_scoped_meta_graph",
     "is_function",
     "is_gradient_of_recompute",
@@ -316,6 +326,34 @@ def is_stateful(op_type):
     """True if TensorFlow declares the op type stateful; False for types it does not know (calls by function name)."""
     definition = op_def_registry.get(op_type)
     return definition is not None and definition.is_stateful
+
+
+def has_kernel(op_type, dtype, device=""):
+    """True if TensorFlow can run an op of this type, of the dtype `T`, where it is being built.
+
+    That is on the device, or compiled by XLA.
+    """
+    if is_compiled_by_xla(tf.get_default_graph()) and op_type not in _compiled_types():
+        return False
+    kind = (tf.DeviceSpec.from_string(device or "").device_type or "CPU").upper()
+    return dtype.as_datatype_enum in _dtypes_of_kernels(op_type, kind)
+
+
+@functools.cache
+def _compiled_types():
+    """The op types that XLA compiles. Asking makes TensorFlow register them, so they are not all in its list before."""
+    return frozenset(pywrap_xla_ops.get_cpu_kernel_names())
+
+
+@functools.cache
+def _dtypes_of_kernels(op_type, kind):
+    """The dtypes `T` for which kernels of an op type are registered on a kind of device."""
+    found = set()
+    for kernel in kernels.get_registered_kernels_for_op(op_type).kernel:
+        for constraint in kernel.constraint if kernel.device_type == kind else ():
+            if constraint.name == "T":
+                found.update(constraint.allowed_values.list.type)
+    return frozenset(found)
 
 
 @functools.cache

@@ -52,8 +52,16 @@ def declared(cls: type, kind: type[_D]) -> dict[str, _D]:
 class _Number(_Declaration):
     """A declaration with a range for numbers."""
 
-    def __init__(self, default: Any, *, low: float | None, above: float | None, below: float | None):
-        self.default, self.low, self.above, self.below = default, low, above, below
+    def __init__(
+        self,
+        default: Any,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        above: float | None = None,
+        below: float | None = None,
+    ):
+        self.default, self.low, self.high, self.above, self.below = default, low, high, above, below
 
     def problem(self, number: float) -> str | None:
         """What is wrong with a number, if something is."""
@@ -61,6 +69,8 @@ class _Number(_Declaration):
             return "a finite number"
         if self.low is not None and number < self.low:
             return f"a number of at least {self.low}"
+        if self.high is not None and number > self.high:
+            return f"a number of at most {self.high}"
         if self.above is not None and number <= self.above:
             return f"a number above {self.above}"
         if self.below is not None and number >= self.below:
@@ -71,6 +81,7 @@ class _Number(_Declaration):
         """The tensor, checked when it runs: NaN in place of a number out of range, and the message that says so."""
         rules = (
             (self.low, tf.less, "at least"),
+            (self.high, tf.greater, "at most"),
             (self.above, tf.less_equal, "above"),
             (self.below, tf.greater_equal, "below"),
         )
@@ -92,6 +103,7 @@ class hyperparameter(_Number):
     Args:
       default: the value when the constructor gets none; without a default the constructor insists on one.
       low: smallest number allowed.
+      high: largest number allowed.
       above: numbers must be larger than this.
       below: numbers must be smaller than this.
 
@@ -105,10 +117,11 @@ class hyperparameter(_Number):
         default: Any = REQUIRED,
         *,
         low: float | None = None,
+        high: float | None = None,
         above: float | None = None,
         below: float | None = None,
     ):
-        super().__init__(default, low=low, above=above, below=below)
+        super().__init__(default, low=low, high=high, above=above, below=below)
 
     def __get__(self, optimizer: Any, owner: type | None = None) -> Any:
         return self if optimizer is None else optimizer._get_hyperparameter(self.attribute)
@@ -127,7 +140,7 @@ class option(_Number):
     """
 
     def __init__(self, default: Any, *, low: float | None = None, above: float | None = None):
-        super().__init__(default, low=low, above=above, below=None)
+        super().__init__(default, low=low, above=above)
 
     def __get__(self, optimizer: Any, owner: type | None = None) -> Any:
         return self if optimizer is None else optimizer._options[self.attribute]

@@ -169,12 +169,23 @@ class Hyperparameters:
         self._given[name] = value
 
     def check_rounded(self, name: str, dtype: tf.DType) -> None:
-        """Refuse a number that a dtype rounds up to what it must be below: bfloat16 has nothing between 0.996 and 1."""
+        """Refuse a number that a dtype rounds up to what it must be below, or down to zero.
+
+        bfloat16 has nothing between 0.996 and 1; in float16 an epsilon of 1e-8 is 0, and 0 / 0 the first step.
+        """
         value, below = self._given[name], self._declarations[name].below
-        if is_number(value) and below is not None and float(np.asarray(value, dtype.as_numpy_dtype)) >= below:
+        if not is_number(value):
+            return
+        rounded = float(np.asarray(value, dtype.as_numpy_dtype))
+        if below is not None and rounded >= below:
             raise OptimizerError(
                 f"{self._owner}.{name} is {value!r}, which {dtype.name} rounds to {below}; wanted a number below "
                 f"{below} in {dtype.name} too: take a smaller one, or keep the variable in float32"
+            )
+        if rounded == 0 != value:
+            raise OptimizerError(
+                f"{self._owner}.{name} is {value!r}, which {dtype.name} rounds to 0; take a larger one, or 0 itself, "
+                "or keep the variable in float32"
             )
 
     def _fixed(self, name: str, value: Any) -> str:

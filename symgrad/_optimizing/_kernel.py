@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .. import _tf
 from ._variables import assign, is_resource, present, read, reference
 
 __all__ = ["Kernel", "Kernels"]
@@ -40,9 +41,15 @@ class Kernel:
         self._slots, self._scalars, self._grad, self._flags = slots, scalars, grad, flags or {}
         self._shrink = shrink
 
-    def fits(self, var: Any) -> bool:
-        """Whether TensorFlow has it for variables of this kind; some came after reference variables went."""
-        return is_resource(var) or hasattr(tf.raw_ops, f"Apply{self.name}")
+    def fits(self, var: Any, *, rows: bool = False) -> bool:
+        """Whether TensorFlow has it for variables of this kind, dtype and device, also where XLA compiles the step.
+
+        Some kernels came after reference variables went, and not all came for bfloat16.
+        """
+        op_type = self._op_type(var, rows)
+        if (rows and not self.sparse) or not hasattr(tf.raw_ops, op_type):
+            return False
+        return _tf.has_kernel(op_type, var.dtype.base_dtype, var.device)
 
     def dense(self, grad: tf.Tensor, var: Any, h: Any, slots: dict[str, Any]) -> Any:
         """Update variable and slots by a dense gradient. Returns the op (None in eager code)."""
@@ -51,20 +58,23 @@ class Kernel:
             with tf.control_dependencies([grad]):  # whatever reads the variable for the gradient has read it
                 shrunk = assign(var, read(var) * self._shrink(h), use_locking=h.use_locking)
         with tf.control_dependencies(present([shrunk])):
-            return self._run(f"Apply{self.name}", var, h, slots, **{self._grad: grad})
+            return self._run(self._op_type(var, rows=False), var, h, slots, **{self._grad: grad})
 
     def rows(self, grad: tf.IndexedSlices, var: Any, h: Any, slots: dict[str, Any]) -> Any:
         """Update the rows that `grad` names, each once. Returns the op (None in eager code)."""
-        return self._run(f"SparseApply{self.name}", var, h, slots, indices=grad.indices, **{self._grad: grad.values})
+        inputs = {"indices": grad.indices, self._grad: grad.values}
+        return self._run(self._op_type(var, rows=True), var, h, slots, **inputs)
+
+    def _op_type(self, var: Any, rows: bool) -> str:
+        return f"{'Resource' if is_resource(var) else ''}{'Sparse' if rows else ''}Apply{self.name}"
 
     def _run(self, op_type: str, var: Any, h: Any, slots: dict[str, Any], **inputs: Any) -> Any:
-        resource = is_resource(var)
-        op = getattr(tf.raw_ops, f"Resource{op_type}" if resource else op_type)
+        op = getattr(tf.raw_ops, op_type)
         states = {argument: reference(slots[name]) for argument, name in self._slots.items()}
         scalars = {a: s(h) if callable(s) else getattr(h, s) for a, s in self._scalars.items()}
         flags = {argument: h.option(name) for argument, name in self._flags.items()}
         result = op(var=reference(var), use_locking=h.use_locking, **states, **scalars, **flags, **inputs)
-        return result if resource else result.op
+        return result if is_resource(var) else result.op
 
 
 class Kernels:
@@ -76,7 +86,9 @@ class Kernels:
       fits: function of a variable, whether that can be done for it.
     """
 
-    sparse = False
-
     def __init__(self, dense: Callable[..., Any], fits: Callable[[Any], bool] = lambda var: True):
-        self.dense, self.fits = dense, fits
+        self.dense, self._fits = dense, fits
+
+    def fits(self, var: Any, *, rows: bool = False) -> bool:
+        """Whether that can be done for this variable; never for some rows of it alone."""
+        return not rows and self._fits(var)

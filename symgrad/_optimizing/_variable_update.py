@@ -66,7 +66,7 @@ def update_by_rows(optimizer: StepHost, grad: tf.IndexedSlices, var: Any) -> Any
     """The update of the rows that a sparse gradient names, each once; other rows and their slots stay as they are."""
     h, slots = optimizer._scalars(var), optimizer._slots_of(var)
     kernel = optimizer._kernel()
-    if kernel is not None and kernel.sparse and kernel.fits(var):
+    if kernel is not None and kernel.fits(var, rows=True):
         return kernel.rows(grad, var, h, slots)
     values = {name: tf.gather(variable, grad.indices) for name, variable in slots.items()}
     delta, new = _formula(optimizer, grad.values, tf.gather(var, grad.indices), h, values)

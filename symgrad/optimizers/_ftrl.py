@@ -64,7 +64,7 @@ class Ftrl(Optimizer):
         "l2_regularization_strength",
     )
     learning_rate = hyperparameter(above=0.0)
-    learning_rate_power = hyperparameter(-0.5)
+    learning_rate_power = hyperparameter(-0.5, high=0.0)
     l1_regularization_strength = hyperparameter(0.0, low=0.0)
     l2_regularization_strength = hyperparameter(0.0, low=0.0)
     l2_shrinkage_regularization_strength = option(0.0, low=0.0)

@@ -81,6 +81,11 @@ class SGD(Optimizer):
     velocity = slot(name="momentum", when="has_momentum")
     kernel = Kernel("GradientDescent", {}, {"alpha": "learning_rate"}, grad="delta")
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        if self.nesterov and not self.has_momentum:
+            raise OptimizerError(f"{type(self).__name__} has nesterov=True and momentum=0; give it a momentum: 0.9")
+
     @property
     def has_momentum(self) -> bool:
         """Whether there is state to keep: momentum is not the number 0, or once was not."""

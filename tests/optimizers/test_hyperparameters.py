@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as tf
 import tf_keras
 
 from symgrad.errors import OptimizerError
-from symgrad.optimizers import SGD, Adam, Momentum, Optimizer, hyperparameter, option
+from symgrad.optimizers import SGD, Adam, Ftrl, Momentum, Optimizer, hyperparameter, option
 
 
 def path(rates, start=1.0):
@@ -200,6 +200,8 @@ def test_options_are_fixed(graph):
         (lambda: SGD(float("nan")), "wanted a finite number"),
         (lambda: SGD("0.1"), "wanted a number, tensor, variable, schedule or callable"),
         (lambda: Adam(beta1=1.0), "beta1 is 1.0; wanted a number below 1.0"),
+        (lambda: Ftrl(0.1, 0.5), "learning_rate_power is 0.5; wanted a number of at most 0"),
+        (lambda: SGD(0.1, nesterov=True), "nesterov=True and momentum=0"),
         (lambda: SGD(rate=0.1), "SGD has no 'rate'; it has learning_rate, momentum, nesterov"),
         (lambda: SGD(0.1, learning_rate=0.2), "got learning_rate twice"),
         (lambda: Momentum(0.1, 0.9, True), "options, use_locking and name by keyword"),

@@ -28,7 +28,7 @@ NOT_CONVERTED = re.compile("vectorization|loop invariant|takes elements of a Ten
 ALIKE = frozenset(
     {"AdjustHue", "AdjustSaturation"} | {f"BlockLSTM{form} steps)" for form in (" (1 of 2", "V2 (1 of 2", "V2 (2 of 2")}
 )
-# Of an op with more inputs or outputs than these the first ones: TensorFlow takes 10 s to convert the loop of BlockLSTM.
+# Of an op with more inputs or outputs the first: TensorFlow takes 10 s and more to convert the loop of BlockLSTM.
 LEAVES = 4
 CHOSEN = [
     r
