@@ -41,7 +41,9 @@ from tensorflow.python.framework.ops import EagerTensor, get_gradient_function, 
 
 # The dtype and shape behind a resource or variant travel beside the tensor; a copied op has to be given them.
 # The functions that PyFunc nodes call, by token: a node written into a GraphDef by hand needs one.
-from tensorflow.python.ops import handle_data_util, script_ops
+# GraphOrParentsInXlaContext: true while XLA is to compile what is built, for which not every kernel of a CPU exists.
+# ENABLE_CONTROL_FLOW_V2: the switch itself; the public question says true in a function body, however it stands.
+from tensorflow.python.ops import control_flow_util, handle_data_util, script_ops
 
 # Branches of graphs that are there as one If or Case op, known to TensorFlow's gradient code.
 from tensorflow.python.ops.cond_v2 import _build_case as build_case
@@ -49,9 +51,6 @@ from tensorflow.python.ops.cond_v2 import _build_cond as build_cond
 
 # The contexts of V1 branches and loops, without which tf.gradients cannot pass them.
 from tensorflow.python.ops.control_flow_ops import CondContext, WhileContext
-
-# True while XLA is to compile what is built, for which not every kernel of a CPU exists.
-from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext as is_compiled_by_xla
 
 # The graphs of loops and branches: TensorFlow's gradient code asks of what class they are (the zeros for an output of a
 # loop body that is not used are made without accumulating the output).
@@ -131,6 +130,7 @@ __all__ = [
     "is_recompute",
     "is_resource_variable",
     "is_stateful",
+    "is_switched_to_v2",
     "op_being_differentiated",
     "op_def_registry",
     "pfor",
@@ -328,12 +328,17 @@ def is_stateful(op_type):
     return definition is not None and definition.is_stateful
 
 
+def is_switched_to_v2():
+    """True if TensorFlow's switch for control flow stands at version 2."""
+    return control_flow_util.ENABLE_CONTROL_FLOW_V2
+
+
 def has_kernel(op_type, dtype, device=""):
     """True if TensorFlow can run an op of this type, of the dtype `T`, where it is being built.
 
     That is on the device, or compiled by XLA.
     """
-    if is_compiled_by_xla(tf.get_default_graph()) and op_type not in _compiled_types():
+    if control_flow_util.GraphOrParentsInXlaContext(tf.get_default_graph()) and op_type not in _compiled_types():
         return False
     kind = (tf.DeviceSpec.from_string(device or "").device_type or "CPU").upper()
     return dtype.as_datatype_enum in _dtypes_of_kernels(op_type, kind)

@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from .. import _tf
+
 
 @contextlib.contextmanager
 def inside(graph: tf.Graph, context: Any) -> Iterator[None]:
@@ -53,7 +55,7 @@ def v2_control_flow() -> contextlib.AbstractContextManager[None]:
 def _switched(to_v2: bool) -> Iterator[None]:
     """TensorFlow's switch is one for the process: two threads that put it back would leave it as neither found it."""
     with _SWITCH:
-        before = tf.control_flow_v2_enabled()
+        before = _tf.is_switched_to_v2()
         _switch(to_v2)
         try:
             yield
@@ -62,7 +64,7 @@ def _switched(to_v2: bool) -> Iterator[None]:
 
 
 def _switch(to_v2: bool) -> None:
-    if to_v2 and not tf.control_flow_v2_enabled():
+    if to_v2 and not _tf.is_switched_to_v2():
         tf.enable_control_flow_v2()
-    elif not to_v2 and tf.control_flow_v2_enabled():
+    elif not to_v2 and _tf.is_switched_to_v2():
         tf.disable_control_flow_v2()

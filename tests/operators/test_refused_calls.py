@@ -73,8 +73,7 @@ PLACES = {
     "V2 loop": lambda function, x: _loop(function, x, v2=True),
     "V1 branch": lambda function, x: _branch(function, x, v2=False),
     "V2 branch": lambda function, x: _branch(function, x, v2=True),
-    # Without AutoGraph, which on TensorFlow 2.15 leaves `control_flow` before its end and so V2 control flow switched on.
-    "call": lambda function, x: tf.function(function, autograph=False)(x),
+    "call": lambda function, x: tf.function(function)(x),
     "branch in a loop": lambda function, x: _loop(lambda a: _branch(function, a, v2=False), x, v2=False),
 }
 POINT, VECTOR = np.array([0.3, 0.5, 0.9]), np.array([1.0, -1.0, 2.0])

@@ -1,13 +1,15 @@
-"""Two threads build in two graphs at the same time."""
+"""What is one for the process: two threads build in two graphs at the same time; TensorFlow's switch is put back."""
 
 import threading
 
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from worlds import control_flow
 
 import symgrad
-from symgrad._control_flow import v1_control_flow
+from symgrad import _tf
+from symgrad._control_flow import v1_control_flow, v2_control_flow
 
 pytestmark = pytest.mark.core
 
@@ -73,3 +75,19 @@ def test_the_switch_of_control_flow_is_put_back_by_the_last_thread_that_holds_it
     for thread in threads:
         thread.join()
     assert tf.control_flow_v2_enabled() is before
+
+
+@pytest.mark.parametrize("switched", [v1_control_flow, v2_control_flow])
+@pytest.mark.parametrize("v2", [False, True], ids=["v1", "v2"])
+def test_the_switch_is_put_back_in_a_function_body(graph, v2, switched):
+    """There `tf.control_flow_v2_enabled()` is true however the switch stands."""
+
+    @tf.function(autograph=False)
+    def body(x):
+        assert tf.control_flow_v2_enabled()
+        with switched():
+            return x + 1
+
+    with control_flow(v2=v2):
+        body(tf.constant(1.0))
+        assert _tf.is_switched_to_v2() is v2

@@ -64,10 +64,9 @@ def parent(options):
 
 def child(options):
     """Run the graphs in this process, noting in a file how far it came."""
+    os.environ["SYMGRAD_WORLD"] = options.world
     import tensorflow.compat.v1 as tf
 
-    if options.world == "v1":
-        tf.disable_v2_behavior()
     tf.logging.set_verbosity("FATAL")
     tf.autograph.set_verbosity(0)
     from random_graphs import check, draw

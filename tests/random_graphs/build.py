@@ -1,12 +1,11 @@
 """A program as the text of plain TensorFlow, and that text run: what is printed of a graph is what was built."""
 
-import contextlib
-
 import numpy as np
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework.function import Defun
+from worlds import WORLD, control_flow
 
-DEFAULT_V2 = tf.control_flow_v2_enabled()
+DEFAULT_V2 = WORLD == "v2"
 
 
 def text(program):
@@ -87,16 +86,9 @@ def _present(gradient, like):
     return tf.convert_to_tensor(gradient)
 
 
-@contextlib.contextmanager
 def flow(kind):
     """Control flow of V1, of V2, or the one that TensorFlow's behaviour brings."""
-    before = tf.control_flow_v2_enabled()
-    wanted = DEFAULT_V2 if kind == "default" else kind == "v2"
-    (tf.enable_control_flow_v2 if wanted else tf.disable_control_flow_v2)()
-    try:
-        yield
-    finally:
-        (tf.enable_control_flow_v2 if before else tf.disable_control_flow_v2)()
+    return control_flow(v2=DEFAULT_V2 if kind == "default" else kind == "v2")
 
 
 def _like(result, argument):
