@@ -1,10 +1,13 @@
 """What a diagnosis or a lint says: one cause, the ops, the path and the line of user code."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+# How many names a sentence lists.
+_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,10 @@ class Finding:
             sentence += f" ({self.op_type} {self.op!r}{inside}{made})"
         return ". ".join(part for part in (sentence + (f": {self.detail}" if self.detail else ""), self.advice) if part)
 
+    def about(self, xs: str) -> str:
+        """The sentence, about several."""
+        return f"{xs}{str(self)[len(self.x) :]}"
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         return {
@@ -77,3 +84,16 @@ class Finding:
             "inputs": [[repr(value) for value in values] for values in self.inputs],
             "message": str(self),
         }
+
+
+def sentences(findings: Iterable[Finding]) -> list[str]:
+    """Each cause once, with the names of all that it is about."""
+    causes: dict[str, list[Finding]] = {}
+    for finding in findings:
+        causes.setdefault(finding.about(""), []).append(finding)
+    return [alike[0].about(_listed([finding.x for finding in alike])) for alike in causes.values()]
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -47,6 +47,8 @@ _FILLS = (
 STACK_PUSHES = frozenset({"StackPush", "StackPushV2"})
 STACK_POPS = frozenset({"StackPop", "StackPopV2"})
 ARRAY_WRITES = frozenset({"TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayWriteV3"})
+# The list is their first input, and one that holds more their output.
+LIST_WRITES = frozenset({"TensorListPushBack", "TensorListScatterIntoExistingList", "TensorListSetItem"})
 
 # Ops that draw other numbers at each run; the stateless ones draw the same again from the same seed.
 RANDOM = frozenset({

@@ -139,8 +139,12 @@ def output(y: Any, label: str) -> tf.Tensor:
 
 
 def _parts(value: Any) -> str:
-    """What of a sparse or ragged tensor has derivatives."""
-    parts = {tf.SparseTensor: ", such as its .values", tf.RaggedTensor: ", such as its .flat_values"}
+    """What of a sparse or ragged tensor, or of a variable in parts, has derivatives."""
+    parts: dict[Any, str] = {
+        tf.SparseTensor: ", such as its .values",
+        tf.RaggedTensor: ", such as its .flat_values",
+        _tf.PartitionedVariable: ": its parts, as list(...) gives them",
+    }
     return next((said for kind, said in parts.items() if isinstance(value, kind)), "")
 
 

@@ -75,6 +75,9 @@ from tensorflow.python.ops.parallel_for.pfor import wrap as pfor_wrap
 # is_resource_variable: a mirrored variable raises when asked for its handle, so hasattr cannot tell.
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable, is_resource_variable
 
+# What tf.get_variable with a partitioner gives: no variable and no list, to be named where it is refused.
+from tensorflow.python.ops.variables import PartitionedVariable
+
 # tf.while_loop makes V1 frames unless control flow v2 is on for the whole process; a row loop must be one While op.
 # build_while_op: a While op of graphs for its condition and body that are there, known to TensorFlow's gradient code.
 from tensorflow.python.ops.while_v2 import _build_while_op as build_while_op
@@ -97,6 +100,7 @@ __all__ = [
     "CondContextDef",
     "EagerTensor",
     "FuncGraph",
+    "PartitionedVariable",
     "ResourceVariable",
     "SavedModel",
     "VariableDef",

@@ -9,6 +9,7 @@ from ..errors import LoadError
 from ._arrays import Core, from_graph_def, from_live, shape_of
 from ._attributes import dtype_name
 from ._roles import frames, roles
+from ._traced import graph_of
 
 if TYPE_CHECKING:
     import networkx
@@ -21,7 +22,8 @@ def build(
 
     Args:
       source: a `tf.Graph`, a FuncGraph, a GraphDef or MetaGraphDef, the path of a model file (.pb, .pbtxt, .meta, a
-        SavedModel directory) or the bytes of one. Files are read without importing them, so ops that this TensorFlow
+        SavedModel directory) or the bytes of one; or a concrete function, a `tf.function` with an `input_signature`, a
+        Keras model, which are traced. Files are read without importing them, so ops that this TensorFlow
         does not know are fine.
       ys, xs: names of ops, ops or tensors, one or a list. With either, only the ops on the way from xs to ys are kept
         (every way into ys, or out of xs, where one is left out), with their gradients and the variables and constants
@@ -48,7 +50,7 @@ def build(
       for each its `method`, and `inputs` and `outputs`, by their keys the `name`, `dtype` and `shape` of a tensor.
 
     Raises:
-      LoadError: the source is none of these, or is damaged.
+      LoadError: the source is none of these, is damaged, or does not say for which inputs it is to be traced.
 
     Example:
       >>> import symgrad
@@ -85,9 +87,12 @@ def _core(source: Any, tags: str | list[str] | None) -> tuple[Core, dict[str, An
     if isinstance(source, (str, bytes, os.PathLike)):
         file = _files.read(source, tags=tags)
         return from_graph_def(file.graph_def, file.wiring), _signatures(file.meta_graph)
+    traced = graph_of(source)
+    if traced is not None:
+        return from_live(traced), {}
     raise LoadError(
-        f"expected a tf.Graph, a FuncGraph, a GraphDef, a path or bytes, got {type(source).__name__}; "
-        "for a concrete function give its .graph"
+        "expected a tf.Graph, a FuncGraph, a GraphDef, a path or bytes, a tf.function or a Keras model, got "
+        f"{type(source).__name__}"
     )
 
 

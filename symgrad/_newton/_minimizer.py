@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, diagnose, rules
+from .._finding import sentences
 from .._flat import Flat
 from .._optimizing._checked import checked_variables
 from .._optimizing._training_step import count
@@ -88,7 +89,7 @@ class Point:
         """Raise DisconnectedError if ys depend on none of the variables."""
         tensors = [x.tensor for x in _tensors.inputs(self.variables, ys[0].graph)]
         if not any(rules.between(ys, tensors).connected):
-            causes = "\n".join(map(str, diagnose.why_none(list(ys), tensors)))
+            causes = "\n".join(sentences(diagnose.why_none(list(ys), tensors)))
             raise DisconnectedError(f"no variable has a derivative, so that there is nothing to minimize:\n{causes}")
 
     def read(self) -> None:

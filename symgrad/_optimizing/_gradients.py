@@ -83,11 +83,19 @@ def _pairs(grads: Any, variables: list[Any], restore: Callable[[Any], Any]) -> P
 def _causes(loss: tf.Tensor, var: Any) -> str:
     """Why the loss has no gradient with respect to the variable, as far as the graph tells."""
     findings = diagnose.why_none(loss, [var])
-    return "; ".join(str(finding) for finding in findings) or "no path in the graph leads from it to the loss"
+    return (
+        "; ".join(finding.about("").removeprefix(": ") for finding in findings)
+        or "no path in the graph leads from it to the loss"
+    )
 
 
 def _report(optimizer: StepHost, causes: dict[str, str]) -> None:
     """Say for each variable why it has no gradient, and leave it with the optimizer in case all of them have none."""
-    optimizer._missing = causes
+    by_cause: dict[str, list[str]] = {}
+    optimizer._missing = by_cause
     for name, cause in causes.items():
-        _log.warning("%s has no gradient and stays as it is: %s", name, cause)
+        by_cause.setdefault(cause, []).append(name)
+    for cause, names in by_cause.items():
+        one = len(names) == 1
+        said = "%s has no gradient and stays as it is: %s" if one else "%s have no gradient and stay as they are: %s"
+        _log.warning(said, ", ".join(names), cause)

@@ -26,7 +26,7 @@ class StepHost(Protocol):
     _moment: Any
     _shared: Mapping[str, Any]
     _multipliers: Mapping[str, Callable[[Any], Any]]
-    _missing: dict[str, str]
+    _missing: dict[str, list[str]]
 
     # ---- the formula
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -20,6 +21,9 @@ from ._variables import home, is_variable, label, unwrap
 __all__ = ["StatefulOptimizer"]
 
 _SPELLINGS = {"lr": "learning_rate", "beta_1": "beta1", "beta_2": "beta2", "rho": "decay", "use_nesterov": "nesterov"}
+
+# How alike two names are of which one is the other misspelt: `learning_rat` is, `beta` for `beta1` may be another.
+_NEAR = 0.9
 
 
 class StatefulOptimizer(tf.train.Optimizer):
@@ -64,6 +68,19 @@ class StatefulOptimizer(tf.train.Optimizer):
         self._moment: Any = None
         self.lazy = self.default_lazy if lazy is None else lazy
         self._track_given()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._refuse_misspelt(name)
+        super().__setattr__(name, value)
+
+    def _refuse_misspelt(self, name: str) -> None:
+        """Raise for a name that nothing has, and that is nearly that of a hyperparameter: setting it did nothing."""
+        if name.startswith("_") or hasattr(type(self), name) or name in self.__dict__:
+            return
+        known = [*declared(type(self), hyperparameter), *declared(type(self), option)]
+        meant = [_SPELLINGS[name]] if name in _SPELLINGS else difflib.get_close_matches(name, known, 1, _NEAR)
+        if meant and meant[0] in known:
+            raise OptimizerError(f"{type(self).__name__} has no {name!r} to set; did you mean {meant[0]!r}?")
 
     def _named(self, args: tuple, values: dict[str, Any], hypers: list[str], options: list[str]) -> dict[str, Any]:
         """All constructor values by their declared names."""

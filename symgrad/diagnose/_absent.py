@@ -8,7 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _walk, _where
 from .._finding import Finding
-from .._op_types import PLACEHOLDERS, VARIABLES, fills_container, writes_variable
+from .._op_types import ARRAY_WRITES, LIST_WRITES, PLACEHOLDERS, VARIABLES, fills_container, writes_variable
 from ..rules import Cut
 from ._flow import Flow
 from ._subject import Subject
@@ -20,7 +20,8 @@ def absent(flow: Flow, ys: Sequence[Subject], x: Subject) -> Finding:
     """Why no path leads from x to ys: the likeliest mistake, and what ys do depend on."""
     if x.is_eager or (x.tensor.graph is not ys[0].tensor.graph and not _is_around(x.tensor.graph, ys)):
         return _elsewhere(ys, x)
-    for cause, op, detail, advice in chain(_written(flow, x), _reversed(ys, x), _bypassed(flow, x)):
+    causes = chain(_dropped(flow, x), _written(flow, x), _reversed(ys, x), _bypassed(flow, x))
+    for cause, op, detail, advice in causes:
         return Finding(x.name, cause, op.name, op.type, where=_where.made_at(op), detail=detail, advice=advice)
     return Finding(x.name, Cut.NO_PATH, detail=_dependence(flow), advice=_replaced(flow, x))
 
@@ -54,6 +55,14 @@ def _elsewhere(ys: Sequence[Subject], x: Subject) -> Finding:
     twin = any(op.name == other.name for other in graph.get_operations())
     advice = f"ys' graph has an op of that name: graph.get_tensor_by_name({x.tensor.name!r})" if twin else ""
     return Finding(x.name, Cut.OTHER_GRAPH, op.name, op.type, where=made, advice=advice)
+
+
+def _dropped(flow: Flow, x: Subject) -> Iterator[tuple[Cut, tf.Operation, str, str]]:
+    """The write to a TensorArray that ys read, of which nobody uses the result: a TensorArray after it."""
+    for op in _readers(x.tensor):
+        if op.type in ARRAY_WRITES | LIST_WRITES and flow.holds(op.inputs[0].op) and not op.outputs[0].consumers():
+            detail = "what it writes into a TensorArray gets lost, as its result is not used"
+            yield Cut.NO_PATH, op, detail, "Go on with what write returns: array = array.write(i, value)"
 
 
 def _written(flow: Flow, x: Subject) -> Iterator[tuple[Cut, tf.Operation, str, str]]:

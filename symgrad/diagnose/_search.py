@@ -19,6 +19,9 @@ from ._flow import Flow, Inside
 
 Step = tuple[int, int]
 
+# Cuts at which what goes on is no value of x.
+WITHOUT_VALUES = (Cut.SHAPE, Cut.REPLACED)
+
 
 class Search:
     """The cuts between xs and ys; what is linear in the size of the graph is done once for all xs.
@@ -50,19 +53,25 @@ class Search:
         return bool(self._least[2 * x] < self._price)
 
     def cuts_of(self, x: int) -> Iterator[Step]:
-        """The first cut of each path from node `x`, and those met after it on the way that is cut least."""
+        """The first cut of each path from node `x`, and those met after it on the way that is cut least.
+
+        Paths that only the shape of x goes along count if there are no others: that of dropout's mask, for instance.
+        """
         order, _ = breadth_first_order(self._uncut, 2 * x)
+        firsts = [(u, v) for u in order[self._is_cut[order]].tolist() for v in self._cut_at[u]]
+        values = [step for step in firsts if self.cuts[step][0] not in WITHOUT_VALUES]
+        if not values:
+            yield from firsts
         walked: set[int] = set()
-        for source in order[self._is_cut[order]].tolist():
-            for target in self._cut_at[source]:
-                yield source, target
-                at = target
-                while at != self._end and at not in walked:
-                    walked.add(at)
-                    step = (at, int(self._next[at]))
-                    if step in self.cuts:
-                        yield step
-                    at = step[1]
+        for first in values:
+            yield first
+            at = first[1]
+            while at != self._end and at not in walked:
+                walked.add(at)
+                step = (at, int(self._next[at]))
+                if step in self.cuts:
+                    yield step
+                at = step[1]
 
     def path(self, x: int, step: Step) -> list[int]:
         """The nodes of a shortest path from node `x` over the step to ys."""

@@ -87,11 +87,13 @@ def _may_have_derivative(x: Subject) -> bool:
 
 def _cuts(search: Any, x: Subject, number: int) -> list[Finding]:
     """What cuts the paths from x, each op once; what no derivative should pass counts if there is nothing else."""
+    from ._search import WITHOUT_VALUES
+
     steps: dict[Any, tuple[int, int]] = {}
     for step in search.cuts_of(number):
         steps.setdefault(search.cuts[step], step)
     findings = [_finding(search, x, number, step) for step in steps.values()]
-    return [f for f in findings if f.cause not in (Cut.SHAPE, Cut.REPLACED)] or findings
+    return [f for f in findings if f.cause not in WITHOUT_VALUES] or findings
 
 
 def _finding(search: Any, x: Subject, number: int, step: tuple[int, int]) -> Finding:

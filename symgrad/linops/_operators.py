@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _vjp
+from .._finding import sentences
 from .._flat import Flat
 from .._problem import Problem, posed
 from ..errors import DisconnectedError, DtypeError, ShapeError
@@ -255,7 +256,7 @@ def require_paths(connected: Sequence[bool], problem: Problem, disconnected: str
 
     lost = [x.tensor for x, c in zip(problem.xs, connected, strict=True) if not c]
     if lost and disconnected == "raise":
-        causes = "\n".join(map(str, diagnose.why_none(problem.ys, lost)))
+        causes = "\n".join(sentences(diagnose.why_none(problem.ys, lost)))
         raise DisconnectedError(f'{causes}\nPass disconnected="zero" if this is meant to be so.')
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .._files import GraphFile, ends, excess, read
@@ -32,6 +32,8 @@ def load(
       signature: key of the signature that names inputs and outputs; None takes `serving_default` or the only one.
         Without a signature, inputs are the placeholders and outputs are what nobody consumes.
 
+    A `gradient_override_map` of the default graph that stands around the call holds for the ops that are loaded.
+
     Returns:
       A `Model`. Its variables have no values until `model.restore(session)`.
 
@@ -42,13 +44,14 @@ def load(
     import tensorflow.compat.v1 as tf
     from google.protobuf.message import DecodeError
 
-    from .._tf import collection_being_imported
+    from .._tf import active_overrides, collection_being_imported
 
     file = read(path, tags=tags)
     _check_ops(file)
     reason = excess(file.graph_def)
     if reason is not None:
         raise LoadError(f"{file.label}: {reason}. symgrad.graph.build reads the file without importing it.")
+    _override_gradients(file, active_overrides(tf.get_default_graph()))
     graph = tf.Graph()
     with graph.as_default():
         try:
@@ -87,6 +90,13 @@ def _rebuild_contexts(file: GraphFile, graph: Any) -> None:
         rebuild(graph)
     except ControlFlowError as error:  # it can still be run and looked at; an operator says the same when it matters
         _LOG.info("%s: %s", file.label, error)
+
+
+def _override_gradients(file: GraphFile, overrides: Mapping[str, str]) -> None:
+    """Mark the ops as a `gradient_override_map` marks those that are built; TensorFlow's import does not look at it."""
+    for node in _all_nodes(file.graph_def) if overrides else ():
+        if node.op in overrides and "_gradient_op_type" not in node.attr:
+            node.attr["_gradient_op_type"].s = overrides[node.op].encode()
 
 
 def _check_ops(file: GraphFile) -> None:

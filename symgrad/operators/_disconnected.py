@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import diagnose
+from .._finding import sentences
 from .._problem import Problem
 from ..errors import DisconnectedError
 
@@ -43,6 +44,6 @@ def for_leaving(problem: Problem, disconnected: str) -> None:
 
 
 def _explain(ys: Sequence[tf.Tensor], xs: Sequence[tf.Tensor], stop: Sequence[tf.Tensor]) -> str:
-    causes = "\n".join(map(str, diagnose.why_none(list(ys), list(xs), stop_gradients=list(stop))))
+    causes = "\n".join(sentences(diagnose.why_none(list(ys), list(xs), stop_gradients=list(stop))))
     causes = causes or "no derivative arrives, although every op on the way has one; please report the graph"
     return f'{causes}\nPass disconnected="zero" or "none" if this is meant to be so.'

@@ -78,7 +78,7 @@ class Optimizer(StatefulOptimizer):
             )
         self.transforms = tuple(transforms)
         self._constraints: dict[Any, Callable] = {}
-        self._missing: dict[str, str] = {}
+        self._missing: dict[str, list[str]] = {}  # for each cause the variables without a gradient
         for transform in self.transforms:
             if isinstance(transform, Transform):
                 transform.bind(self)
@@ -143,7 +143,7 @@ class Optimizer(StatefulOptimizer):
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
         )
         if all(grad is None for grad, _ in pairs):
-            causes = "".join(f"\n  {variable}: {cause}" for variable, cause in self._missing.items())
+            causes = "".join(f"\n  {', '.join(variables)}: {cause}" for cause, variables in self._missing.items())
             raise DisconnectedError(f"no variable has a gradient, so that there is nothing to minimize:{causes}")
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 

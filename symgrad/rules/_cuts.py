@@ -17,7 +17,7 @@ class Cut(enum.Enum):
     # What the function means: there is nothing to pass on.
     STOP_GRADIENT = "stop_gradient"
     ZERO = "the derivative is zero wherever it exists"
-    INTEGER = "an integer, boolean or string tensor"
+    INTEGER = "from this op on the values are integers, booleans or strings"
     SHAPE = "only the shape is read, not the values"
     REPLACED = "a tf.custom_gradient stands for the derivative of what is inside"
     # A gap: a derivative may exist, and nobody computes it.

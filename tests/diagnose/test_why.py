@@ -8,7 +8,7 @@ import pytest
 import tensorflow.compat.v1 as tf
 from cases import CASES
 from diagnose.situations import SITUATIONS
-from worlds import eager
+from worlds import control_flow, eager
 
 import symgrad
 from symgrad import _tf, errors
@@ -327,3 +327,37 @@ def test_sparse_xs_and_ys_by_their_values_ragged_ones_refused():
         assert [f.cause for f in why_none(y, x, stop_gradients=sparse)] == [Cut.STOPPED]
         with pytest.raises(errors.DtypeError, match=r"xs\[0\] is a RaggedTensor; .* give its flat_values"):
             why_none(y, ragged)
+
+
+def test_a_path_through_the_shape_alone_is_named_if_there_is_no_other(graph):
+    """The mask of a dropout is computed from the shape of what it masks; argmax is what cuts the values."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    kept = tf.nn.dropout(x, rate=0.5, name="dropout")
+    best = tf.cast(tf.argmax(kept, 1, name="best"), tf.float32)
+    assert [f.op for f in why_none(tf.nn.dropout(best, rate=0.5), x)] == ["best"]
+    mask = tf.cast(tf.random_uniform(tf.shape(x)) >= 0.5, tf.float32)
+    assert Cut.SHAPE in {f.cause for f in why_none(mask, x)}
+
+
+def test_of_a_comparison_the_sentence_does_not_say_that_x_is_an_integer(graph):
+    x = tf.placeholder(tf.float32, [3], name="x")
+    (finding,) = why_none(tf.cast(x > 0.5, tf.float32), x)
+    assert str(finding).startswith(
+        "x:0: from this op on the values are integers, booleans or strings (Greater 'Greater'"
+    )
+
+
+@pytest.mark.parametrize("v2", [False, True], ids=["V1 array", "V2 list"])
+def test_a_write_whose_result_is_dropped_is_named(graph, v2):
+    x = tf.constant([1.0, 2.0, 3.0])
+    with control_flow(v2=v2):
+        array = tf.TensorArray(tf.float32, 2, element_shape=[3]).write(0, tf.zeros([3]))
+        with tf.name_scope("lost"):
+            array.write(1, x).mark_used()
+        y = array.read(0)
+    (finding,) = why_none(y, x)
+    assert finding.cause is Cut.NO_PATH
+    assert finding.op.startswith("lost/")
+    assert "array = array.write" in finding.advice
+    kept = tf.TensorArray(tf.float32, 1, element_shape=[3]).write(0, x)
+    assert why_none(kept.read(0), x) == []

@@ -199,3 +199,26 @@ def test_a_function_that_calls_itself_is_a_load_error():
     again.name, again.input[:] = "again", [function.signature.input_arg[0].name]
     with pytest.raises(LoadError, match="calls itself"):
         symgrad.loaders.load(graph_def.SerializeToString())
+
+
+@tf.RegisterGradient("TwiceTheGradientOfSquare")
+def _twice(op, dy):
+    return 4 * op.inputs[0] * dy
+
+
+@pytest.mark.parametrize("stored", ["graph_def", "saved_model"])
+def test_a_gradient_override_map_around_the_call_holds_for_what_is_loaded(stored, tmp_path):
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.square(x, name="y")
+        tf.saved_model.simple_save(session, str(tmp_path / "saved"), {"x": x}, {"y": y})
+    source = graph.as_graph_def().SerializeToString() if stored == "graph_def" else tmp_path / "saved"
+    for overrides, want in (
+        ({"Square": "TwiceTheGradientOfSquare"}, 12.0),
+        ({"square": "TwiceTheGradientOfSquare"}, 6.0),
+    ):
+        with tf.Graph().as_default() as around, around.gradient_override_map(overrides):
+            model = symgrad.loaders.load(source)
+        with model.graph.as_default(), tf.Session() as session:
+            x, y = (model.graph.get_tensor_by_name(name) for name in ("x:0", "y:0"))
+            assert session.run(symgrad.gradients(y, x)[0], {x: 3.0}) == want

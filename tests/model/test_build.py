@@ -1,8 +1,10 @@
 """`symgrad.graph.build`: every attribute of nodes and edges, from every kind of source."""
 
+import keras
 import pytest
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
+import tf_keras
 
 from symgrad.errors import GraphMismatchError, LoadError
 from symgrad.graph import between, build
@@ -157,6 +159,37 @@ def test_func_graph():
 
     graph = build(f.get_concrete_function().graph)
     assert {"Sin", "Cos", "Sum"} <= {kind for _, kind in graph.nodes(data="type")}
+
+
+def test_what_is_traced():
+    """A function with a signature, a concrete one, models of both Keras: the graph that TensorFlow traces."""
+    signature = [tf2.TensorSpec([2], tf2.float32)]
+    function = tf2.function(tf2.sin, input_signature=signature)
+    sources = [function, function.get_concrete_function(), keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])]
+    sources.append(tf_keras.Sequential([tf_keras.Input((3,)), tf_keras.layers.Dense(2)]))
+    found = [{kind for _, kind in build(source).nodes(data="type")} for source in sources]
+    assert all("Sin" in types for types in found[:2])
+    assert all("MatMul" in types for types in found[2:])
+
+
+def test_a_model_that_was_made_in_a_graph_is_that_graph():
+    with tf.Graph().as_default() as graph:
+        x = tf_keras.Input((3,))
+        model = tf_keras.Model(x, tf_keras.layers.Dense(2)(x))
+    assert set(build(model)) == set(build(graph))
+
+
+@pytest.mark.parametrize(
+    ("source", "way"),
+    [
+        (tf2.function(tf2.sin), r"get_concrete_function\(tf.TensorSpec"),
+        (keras.Sequential([keras.layers.Dense(2)]), "call it once on data"),
+    ],
+    ids=["function", "model"],
+)
+def test_what_does_not_say_its_inputs(source, way):
+    with pytest.raises(LoadError, match=way):
+        build(source)
 
 
 def test_between(training):

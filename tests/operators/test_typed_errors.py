@@ -117,3 +117,23 @@ def test_an_eager_y_of_gradients_is_refused(graph, eagerly):
     if isinstance(y, tf.Tensor) and hasattr(y, "numpy"):
         with pytest.raises(errors.GraphMismatchError, match="eager"):
             symgrad.gradients(y, tf.constant(1.0))
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_variable_in_parts_is_told_its_parts(name, graph):
+    w = tf.get_variable("w", [4], partitioner=tf.fixed_size_partitioner(2))
+    y = tf.convert_to_tensor(w)[:2] * 2.0
+    with pytest.raises(errors.DtypeError, match=r"PartitionedVariable; wanted a tensor: its parts, as list\(...\)"):
+        OPERATORS[name](y, w)
+    assert len(symgrad.Lop(y, list(w), np.ones(2, np.float32), disconnected="zero")) == 2
+
+
+def test_a_cause_that_several_xs_share_is_said_once(graph):
+    xs = [tf.Variable(1.0, name=f"x{i}") for i in range(6)]
+    y = tf.cast(tf.argmax(tf.stack(xs), name="best"), tf.float32)
+    with pytest.raises(errors.DisconnectedError) as refused:
+        symgrad.Lop(y, xs, 1.0)
+    said = str(refused.value)
+    assert said.count("'best'") == 1
+    assert "x0" in said
+    assert "and 2 more" in said

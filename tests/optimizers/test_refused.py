@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
 
-from symgrad.errors import OptimizerError
+from symgrad.errors import DisconnectedError, OptimizerError
 from symgrad.optimizers import (
     LAMB,
     SGD,
@@ -107,3 +107,26 @@ def test_lengths_whose_squares_overflow_are_clipped(clip, dtype, long, graph, se
     tolerance = 2 * np.finfo(dtype).eps  # one rounding of the factor, one of the product
     for got, want in zip(session.run(clipped), ([0.6, 0.8], [0, 0], [0.3, 0.4])):
         np.testing.assert_allclose(got, want, rtol=tolerance)
+
+
+@pytest.mark.parametrize(("name", "meant"), [("learning_rat", "learning_rate"), ("momentm", "momentum")])
+def test_a_misspelt_name_that_is_set_is_refused(name, meant):
+    optimizer = Momentum(0.1)
+    with pytest.raises(OptimizerError, match=f"Momentum has no '{name}' to set; did you mean '{meant}'"):
+        setattr(optimizer, name, 0.01)
+    setattr(optimizer, meant, 0.25)
+    assert getattr(optimizer, meant) == 0.25
+
+
+def test_what_is_ones_own_may_be_set():
+    optimizer = Adam(0.1)
+    optimizer.beta = optimizer.note = "mine"
+    assert optimizer.beta == optimizer.note == "mine"
+
+
+def test_several_variables_without_a_gradient_share_one_cause(graph):
+    xs = [tf.Variable(1.0, name=name) for name in "ab"]
+    with pytest.raises(
+        DisconnectedError, match=r"(?s)nothing to minimize:\n  a, b: from this op on[^\n]*'best'[^\n]*$"
+    ):
+        SGD(0.1).minimize(tf.cast(tf.argmax(tf.stack(xs), name="best"), tf.float32))
