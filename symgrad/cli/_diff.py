@@ -1,11 +1,11 @@
 """`symgrad diff`: what one model file has that another has not."""
 
 import json as _json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._arguments import Json, Model, Tags, is_stream, source
 from ._tables import console_for_tables, plain, table
 
 if TYPE_CHECKING:
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 
 def diff(
-    a: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
-    b: Annotated[Path, typer.Argument(help="Another one.")],
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")] = None,
+    a: Model,
+    b: Model,
+    json: Json = False,
+    tags: Tags = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if the graphs differ.")] = False,
 ) -> None:
     """List the ops that were added, removed, changed or rewired between two models, and scopes that were renamed."""
     from .. import graph
 
-    found = graph.diff(graph.build(a, tags=tags), graph.build(b, tags=tags))
+    if is_stream(a) and is_stream(b):
+        raise typer.BadParameter("- can stand for one of the two models only")
+    found = graph.diff(graph.build(source(a), tags=tags), graph.build(source(b), tags=tags))
     if json:
         typer.echo(_json.dumps({"a": str(a), "b": str(b), **found}, indent=2, ensure_ascii=True))
     else:

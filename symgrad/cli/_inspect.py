@@ -1,11 +1,11 @@
 """`symgrad inspect`: what a model file holds, without importing it."""
 
 import json as _json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._arguments import ExitCode, Json, Model, Tags, source
 from ._tables import console_for_tables, plain, table
 
 if TYPE_CHECKING:
@@ -13,21 +13,28 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    model: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    tags: Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")] = None,
+    model: Model,
+    json: Json = False,
+    tags: Tags = None,
     cost: Annotated[bool, typer.Option("--cost", help="Operations, bytes and peak memory instead.")] = False,
     lint: Annotated[bool, typer.Option("--lint", help="What is probably not meant instead.")] = False,
     size: Annotated[
         list[str] | None,
-        typer.Option(help="For --cost: batch=32, or x=32,10 for a placeholder, or frame=20 for a loop."),
+        typer.Option(
+            metavar="NAME=NUMBER", help="For --cost: batch=32, or x=32,10 for a placeholder, or frame=20 for a loop."
+        ),
     ] = None,
-    fetch: Annotated[list[str] | None, typer.Option(help="For --cost: count only what this op needs.")] = None,
+    fetch: Annotated[
+        list[str] | None, typer.Option(metavar="OP", help="For --cost: count only what this op needs.")
+    ] = None,
+    exit_code: ExitCode = False,
 ) -> None:
     """Count the ops of a model by type and role; list its inputs, outputs, variables and what has no gradient."""
     from .. import graph
 
-    nodes = graph.build(model, tags=tags)
+    if exit_code and not lint:
+        raise typer.BadParameter("needs --lint", param_hint="--exit-code")
+    nodes = graph.build(source(model), tags=tags)
     if lint:
         found = {"file": str(model), "findings": [finding.to_dict() for finding in graph.lint(nodes)]}
     elif cost:
@@ -36,13 +43,14 @@ def inspect(
         found = {"file": str(model), **graph.summary(nodes)}
     if json:
         typer.echo(_json.dumps(found, indent=2, ensure_ascii=True))
-        return
-    if lint:
+    elif lint:
         _print_lint(found)
     elif cost:
         _print_cost(found)
     else:
         _print(found)
+    if exit_code and found["findings"]:
+        raise typer.Exit(1)
 
 
 def read_sizes(options: list[str]) -> dict[str, Any]:

@@ -6,19 +6,24 @@ from typing import Annotated, Any
 
 import typer
 
+from ._arguments import Checkpoint, Feed, Model, destination, said, source
 from ._named import feed as _feed
 from ._named import tensor, variable_or_tensor
 from ._progress import progress_bar
 
 
 def jacobian(
-    model: Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")],
-    ys: Annotated[str, typer.Option("--ys", help="Output of the model, or name of a tensor.")],
-    xs: Annotated[str, typer.Option("--xs", help="Input or variable of the model, or name of a tensor.")],
-    out: Annotated[Path, typer.Option("--out", help="Where to write the Jacobian: a .npy file, .npz if sparse.")],
-    feed: Annotated[list[str] | None, typer.Option("--feed", help="NAME=FILE.npy, once for each input.")] = None,
-    block_size: Annotated[int | None, typer.Option("--block-size", min=1, help="Rows computed at a time.")] = None,
-    checkpoint: Annotated[str | None, typer.Option("--checkpoint", help="Prefix of the variables' values.")] = None,
+    model: Model,
+    ys: Annotated[str, typer.Option("--ys", metavar="NAME", help="Output of the model, or name of a tensor.")],
+    xs: Annotated[str, typer.Option("--xs", metavar="NAME", help="Input or variable of the model, or a tensor.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="A .npy file, .npz if sparse; - for stdout.")
+    ],
+    feed: Feed = None,
+    block_size: Annotated[
+        int | None, typer.Option("--block-size", metavar="ROWS", min=1, help="Rows computed at a time.")
+    ] = None,
+    checkpoint: Checkpoint = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Only what may not be zero, as SciPy's .npz.")] = False,
 ) -> None:
     """Write dy/dx of a stored model as a .npy array of shape y.shape + x.shape, however large, block by block."""
@@ -26,19 +31,22 @@ def jacobian(
 
     from .. import loaders, operators
 
-    loaded = loaders.load(model)
+    loaded = loaders.load(source(model))
     y, x = tensor(loaded, ys, "--ys"), variable_or_tensor(loaded, xs, "--xs")
     feeds = dict(_feed(loaded, pair) for pair in feed or [])
     with loaded.graph.as_default(), tf.Session(graph=loaded.graph) as session:
         loaded.restore(session, checkpoint)
         if sparse:
-            typer.echo(_write_sparse(out, (y, x), (session, feeds), block_size))
+            with destination(out) as path:
+                what = _write_sparse(path, (y, x), (session, feeds), block_size)
+            said(f"{out}: {what}", out)
             return
         of_y, of_x = (tuple(map(int, shape)) for shape in session.run([tf.shape(y), tf.shape(x)], feeds))
         dtype = y.dtype.base_dtype
         blocks = operators.jacobian_blocks(y, x, session=session, feed_dict=feeds, block_size=block_size)
-        _write(out, of_y, of_x, dtype.as_numpy_dtype, blocks)
-    typer.echo(f"{out}: {dtype.name}, shape {[*of_y, *of_x]}")
+        with destination(out) as path:
+            _write(path, of_y, of_x, dtype.as_numpy_dtype, blocks)
+    said(f"{out}: {dtype.name}, shape {[*of_y, *of_x]}", out)
 
 
 def _write_sparse(out: Path, of: tuple[Any, Any], at: tuple[Any, dict], block_size: int | None) -> str:
@@ -55,8 +63,7 @@ def _write_sparse(out: Path, of: tuple[Any, Any], at: tuple[Any, dict], block_si
         scipy.sparse.save_npz(file, scipy.sparse.csr_matrix(matrix))
     rows, columns = matrix.shape
     return (
-        f"{out}: {matrix.dtype}, {matrix.nnz:,} entries of [{rows:,}, {columns:,}], from {derivative.coloring.colors} "
-        "products"
+        f"{matrix.dtype}, {matrix.nnz:,} entries of [{rows:,}, {columns:,}], from {derivative.coloring.colors} products"
     )
 
 

@@ -1,6 +1,8 @@
 """Entry point: runs the app and turns the errors that a user can act on into one line."""
 
 import logging
+import os
+import re
 import sys
 from typing import Any, NoReturn, cast
 
@@ -32,17 +34,35 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> NoReturn:
     try:
         code = app(args=arguments or ["--help"], prog_name="symgrad", standalone_mode=False)
+        sys.stdout.flush()  # here, where a reader that has gone is no error
     except _USAGE_ERROR as error:
         _fail(f"{cast(Any, error).format_message()} (see symgrad --help)", code=2)
     except SymgradError as error:
         _fail(str(error) or type(error).__name__, code=1)
     except _graph_errors() as error:
-        _fail(f"the model does not run: {_first_line(error.message)}", code=1)
+        _fail(_what_the_session_said(error.message), code=1)
+    except (BrokenPipeError, SystemExit) as error:
+        if not _reader_has_gone(error):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes
+        sys.exit(0)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=1)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", code=130)
     sys.exit(code)
+
+
+def _reader_has_gone(error: BaseException) -> bool:
+    """True if the reader of the output has seen enough, as `| head` has; the parser makes an exit with 1 of it."""
+    return isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError)
+
+
+def _what_the_session_said(message: str) -> str:
+    unfed = re.search(r"must feed a value for placeholder tensor '([^']+)'", message)
+    if unfed:
+        return f"the placeholder {unfed[1]!r} has no value; give --feed {unfed[1]}=FILE.npy"
+    return f"the model does not run: {_first_line(message)}"
 
 
 def _first_line(message: str) -> str:

@@ -7,27 +7,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._arguments import Model, Tags, destination, is_stream, said, source
 from ._inspect import read_sizes
 
 if TYPE_CHECKING:
     import networkx
 
-Model = Annotated[Path, typer.Argument(help="A .pb, .pbtxt or .meta file, or a SavedModel directory.")]
-Ys = Annotated[list[str] | None, typer.Option(help="Draw only the way to this op (may be given again).")]
-Xs = Annotated[list[str] | None, typer.Option(help="Draw only the way from this op (may be given again).")]
-Fold = Annotated[int | None, typer.Option(min=0, help="Depth of scopes to open; by itself as many as fit.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Tag of the MetaGraph of a SavedModel.")]
+Ys = Annotated[list[str] | None, typer.Option(metavar="OP", help="Draw only the way to this op; may be repeated.")]
+Xs = Annotated[list[str] | None, typer.Option(metavar="OP", help="Draw only the way from this op; may be repeated.")]
+Fold = Annotated[
+    int | None, typer.Option(metavar="DEPTH", min=0, help="Depth of scopes to open; by itself as many as fit.")
+]
 Color = Annotated[
-    str | None, typer.Option(help="Colour by role, cost (operations), bytes; in a .html also by type, dtype or device.")
+    str | None,
+    typer.Option(
+        metavar="WHAT", help="Colour by role, cost (operations), bytes; in a .html also by type, dtype or device."
+    ),
 ]
 
 Size = Annotated[
     list[str] | None,
-    typer.Option(help="For --color cost or bytes: batch=32, or x=32,10 for a placeholder, or frame=20 for a loop."),
+    typer.Option(
+        metavar="NAME=NUMBER",
+        help="For --color cost or bytes: batch=32, or x=32,10 for a placeholder, or frame=20 for a loop.",
+    ),
 ]
 
 # What `cost` counts, by the word for it on the command line.
 _COSTS = {"cost": "flops", "flops": "flops", "bytes": "bytes"}
+
+# How many ops a warning names.
+_SHOWN = 3
 
 # What each format can be told.
 _DRAWN = frozenset({"fold", "constants", "color", "functions"})
@@ -44,7 +54,9 @@ _OPTIONS = {
 
 def render(
     model: Model,
-    out: Annotated[Path, typer.Option("--out", "-o", help=f"The file to write: {', '.join(_OPTIONS)}.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help=f"To write: {', '.join(_OPTIONS)}; - for SVG to stdout.")
+    ],
     ys: Ys = None,
     xs: Xs = None,
     fold: Fold = None,
@@ -55,13 +67,15 @@ def render(
     tags: Tags = None,
 ) -> None:
     """Draw a model: forward on the left, each gradient in the row of what it is the gradient of."""
+    suffix = ".svg" if is_stream(out) else out.suffix.lower()
     options = _checked(
-        out.suffix.lower(),
+        suffix,
         {"fold": fold, "color": color, "constants": constants or None, "functions": None if functions else False},
     )
     built = _build(model, ys, xs, tags)
-    _write(built, out, _with_costs(built, options, size))
-    typer.echo(f"Wrote {out}: {_contents(built)}.")
+    with destination(out, suffix) as path:
+        _write(built, path, _with_costs(built, options, size))
+    said(f"Wrote {out}: {_contents(built)}.", out)
 
 
 def view(
@@ -97,7 +111,7 @@ def _checked(suffix: str, given: dict[str, Any]) -> dict[str, Any]:
 def _build(model: Path, ys: Any, xs: Any, tags: Any) -> "networkx.MultiDiGraph":
     from .. import graph
 
-    return graph.build(model, ys=ys, xs=xs, tags=tags)
+    return graph.build(source(model), ys=ys, xs=xs, tags=tags)
 
 
 def _with_costs(built: "networkx.MultiDiGraph", options: dict[str, Any], size: list[str] | None) -> dict[str, Any]:
@@ -110,9 +124,19 @@ def _with_costs(built: "networkx.MultiDiGraph", options: dict[str, Any], size: l
 
     unknown = graph.cost(built, sizes=read_sizes(size or []))["unknown"]
     if unknown["ops"]:
-        count = f"{len(unknown['ops']):,} ops have results of unknown size"
-        typer.echo(f"symgrad: {count}, which are counted as 0; say, for example, --size batch=32", err=True)
+        typer.echo(
+            f"symgrad: {_listed(unknown['ops'])} of unknown size, counted as 0; say, for example, --size batch=32",
+            err=True,
+        )
     return {**options, "color": _COSTS[options["color"]]}
+
+
+def _listed(ops: list[str]) -> str:
+    """`the result of 'a' is`, or how many and the first of them."""
+    if len(ops) == 1:
+        return f"the result of {ops[0]!r} is"
+    more = ", ..." if len(ops) > _SHOWN else ""
+    return f"the results of {len(ops):,} ops ({', '.join(map(repr, ops[:_SHOWN]))}{more}) are"
 
 
 def _write(built: "networkx.MultiDiGraph", out: Path, options: dict[str, Any]) -> None:

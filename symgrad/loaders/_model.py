@@ -116,6 +116,6 @@ def _no_checkpoint(file: GraphFile, prefix: str | None, count: int) -> str:
     if prefix is None:
         return (
             f"{file.label}: a bare {file.kind} names no checkpoint, and the graph has {count} variables; "
-            "give one: model.restore(session, checkpoint=prefix)"
+            "give one: model.restore(session, checkpoint=prefix), on the command line --checkpoint PREFIX"
         )
     return f"no checkpoint at {prefix} (.index and .data files) for the {count} variables of {file.label}"

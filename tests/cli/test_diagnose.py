@@ -85,7 +85,7 @@ def test_nan_of_a_finite_model(folder, capsys):
         (["nan", "model.meta", "--fetch", "y", "--feed", "x=empty.npy"], "no .npy array", 2),
         (["nan", "model.meta", "--fetch", "y", "--feed", "x=wide.npy"], "'x:0' has shape (None, 2)", 1),
         (["nan", "model.meta", "--fetch", "y", "--feed", "x=words.npy"], "'x:0' is float32", 1),
-        (["nan", "model.meta", "--fetch", "y"], "does not run: You must feed", 1),
+        (["nan", "model.meta", "--fetch", "y"], "the placeholder 'x' has no value; give --feed x=FILE.npy", 1),
     ],
 )
 def test_an_error_is_one_line(folder, arguments, said, code, capsys, monkeypatch):
