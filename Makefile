@@ -46,6 +46,7 @@ fuzz: setup ## read 10,000 damaged graph files, differentiate 20,000 random grap
 lint: setup ## check style (ruff; biome for JavaScript), types (mypy) and layers (import-linter)
 	$(VENV)/bin/python -m ruff check .
 	$(VENV)/bin/python -m mypy
+	$(VENV)/bin/python -m mypy --strict --follow-imports=silent tests/typing/a_users_script.py
 	$(VENV)/bin/lint-imports --no-logo
 	$(VENV)/bin/biome ci --error-on-warnings
 

@@ -10,12 +10,13 @@ from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Rows, Space, units_for_all_examples
 from .._jacobians._mode import Mode, check_mode, decide, maps_of
 from .._jacobians._sweep import check_block_size, sweep
+from .._keywords import operator
 from .._problem import Disconnected, Problem, posed
 from ..errors import ShapeError
 from . import _disconnected
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def batch_jacobian(
     y: Any,
     x: Any,

@@ -15,6 +15,7 @@ from .._jacobians._linear_maps import LinearMap, Space
 from .._jacobians._one_example import Examples
 from .._jacobians._sweep import sweep
 from .._jacobians._tabulate import block, tabulate
+from .._keywords import operator
 from .._problem import Disconnected, Problem, posed
 from .._sizes import known_sizes
 from ..errors import DisconnectedError, DtypeError, ShapeError
@@ -23,7 +24,7 @@ from . import _disconnected
 _log = logging.getLogger("symgrad")
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def example_jacobian(
     y: Any, xs: Any, *, rows: Any, disconnected: Disconnected = "raise", name: str = "example_jacobian"
 ) -> Any:

@@ -6,9 +6,10 @@ import tensorflow.compat.v1 as tf
 
 from .. import _rehearsal, _tensors, _vjp, _walk
 from .._control_flow import place_for
+from .._keywords import operator
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def gradients(
     ys: Any,
     xs: Any,

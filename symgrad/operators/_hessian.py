@@ -11,6 +11,7 @@ from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
 from .._jacobians._sweep import check_block_size
 from .._jacobians._tabulate import block, tabulate
+from .._keywords import operator
 from .._problem import Disconnected, Problem, posed, shaped
 from ..errors import ShapeError
 from . import _disconnected
@@ -18,7 +19,7 @@ from ._lop import Lop
 from ._rop import Rop
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def hessian(
     y: Any, xs: Any, *, block_size: int | None = None, disconnected: Disconnected = "raise", name: str = "hessian"
 ) -> Any:
@@ -67,7 +68,7 @@ def hessian(
         return _tensors.pack(xs, [_tensors.pack(xs, row) for row in rows])
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: Disconnected = "raise", name: str = "hvp") -> Any:
     """The Hessian of `y` times `vectors`, without the Hessian: the R-operator of the gradient (forward over reverse).
 
@@ -119,7 +120,7 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: Disconnected = "raise", 
         return _tensors.pack(xs, shaped(products, problem.xs))
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def ggnvp(
     loss: Any, outputs: Any, xs: Any, vectors: Any, *, disconnected: Disconnected = "raise", name: str = "ggnvp"
 ) -> Any:
@@ -159,7 +160,7 @@ def ggnvp(
         _rehearse_parts(problem, leaves, disconnected)
         tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
         given = [x.given for x in problem.xs]
-        judged = "raise" if disconnected == "raise" else "zero"
+        judged: Disconnected = "raise" if disconnected == "raise" else "zero"
         pushed = Rop(leaves, given, tangents, disconnected=judged)
         curved = hvp(loss, leaves, pushed, disconnected=judged)
         holomorphic = problem.ys[0].dtype.is_complex

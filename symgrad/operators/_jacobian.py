@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
 from .. import _tensors
 from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._mode import Mode, check_mode
 from .._jacobians._sweep import check_block_size
 from .._jacobians._tabulate import tabulate
+from .._keywords import operator
 from .._problem import Disconnected, posed
 from . import _disconnected
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def jacobian(
     ys: Any,
     xs: Any,

@@ -7,13 +7,14 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
+from .._keywords import operator
 from .._problem import Disconnected, posed, shaped
 from .._tangents import along, pushed
 from ..errors import ShapeError
 from . import _disconnected
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def jet(
     ys: Any,
     xs: Any,

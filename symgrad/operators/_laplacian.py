@@ -10,13 +10,14 @@ import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _tensors
 from .._jacobians._sweep import check_block_size
+from .._keywords import operator
 from .._problem import Disconnected
 from .._tangents import weighted
 from ..errors import ShapeError
 from ._points import Fields, directions_of, fields_at
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def laplacian(
     y: Any,
     x: Any,
@@ -136,7 +137,7 @@ def _firsts(fields: Fields, pushes, y: tf.Tensor) -> tf.Tensor | None:
     return tf.transpose(found[0], [*range(1, rank + 1), 0])
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def biharmonic(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: str = "biharmonic") -> Any:
     """The Laplacian of the Laplacian of a field at each point, sum_ij d4y / dx_i^2 dx_j^2, by one forward pass.
 

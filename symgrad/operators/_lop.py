@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
 from .. import _rehearsal, _tensors, _vjp
+from .._keywords import operator
 from .._problem import Disconnected, posed, shaped
 from . import _disconnected
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def Lop(
     ys: Any,
     xs: Any,

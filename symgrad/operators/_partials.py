@@ -7,13 +7,14 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors
+from .._keywords import operator
 from .._problem import Disconnected
 from .._tangents import Index, along, closed
 from ..errors import ShapeError
 from ._points import directions_of, fields_at
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def partials(
     y: Any,
     xs: Any,
@@ -80,7 +81,7 @@ def _index(wanted: str | tuple[int, ...], axes: str | None, dimension: int) -> I
     return index
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def directional(
     y: Any, x: Any, v: Any, order: int, *, disconnected: Disconnected = "raise", name: str = "directional"
 ) -> list[Any]:

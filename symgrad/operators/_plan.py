@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
 from .._jacobians import _limits
 from .._jacobians._crossings import crossed_v1_loops
 from .._jacobians._devices import check_devices, check_shareable
@@ -15,10 +13,11 @@ from .._jacobians._mode import Mode, check_mode, decide
 from .._jacobians._plan import Plan, Way
 from .._jacobians._sweep import check_block_size
 from .._jacobians._tabulate import tabulate
+from .._keywords import operator
 from .._problem import Problem, posed
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def plan(
     ys: Any,
     xs: Any,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import tensorflow.compat.v1 as tf
 
 from .. import _rehearsal, _tensors, _vjp, _walk
+from .._keywords import operator
 from .._op_types import ENTERS, EXITS, is_array
 from .._problem import Disconnected, Problem, posed, shaped
 from .._tangents import push
@@ -14,7 +15,7 @@ from ..errors import ControlFlowError
 from . import _disconnected
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def Rop(
     ys: Any,
     xs: Any,

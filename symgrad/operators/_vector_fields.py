@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from .._keywords import operator
 from .._problem import Disconnected
 from .._tangents import FEW, along, closed
 from ..errors import ShapeError
 from ._points import Fields, columns, fields_at
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def divergence(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: str = "divergence") -> Any:
     """The divergence of a vector field at each point, sum_i dy_i / dx_i, by one forward pass along the d axes.
 
@@ -43,7 +44,7 @@ def divergence(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: st
         return _shaped(tf.add_n([entries(i, i) for i in range(fields.dimension)]), y)
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def curl(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: str = "curl") -> Any:
     """The curl of a vector field at each point: dy_1/dx_0 - dy_0/dx_1 for d = 2, a vector for d = 3.
 

@@ -10,6 +10,7 @@ from .. import _tensors
 from .._jacobians._crossings import crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._sweep import check_block_size
+from .._keywords import operator
 from .._problem import Problem, posed
 from ..operators import Rop, hvp
 from ..operators._disconnected import for_paths
@@ -20,7 +21,7 @@ from ._pattern import pattern as find_pattern
 from ._products import entries
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def sparse_jacobian(
     ys: Any,
     xs: Any,
@@ -89,7 +90,7 @@ def sparse_jacobian(
     return SparseDerivative(recipe, pattern if coloring is None else coloring, check)
 
 
-@tf.autograph.experimental.do_not_convert
+@operator
 def sparse_hessian(
     y: Any,
     xs: Any,

@@ -1,7 +1,7 @@
 """Checks that a derivative is right: each raises AssertionError with the figures, or returns the error found."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -23,7 +23,7 @@ def check_adjoint(
     session: tf.Session | None = None,
     feed_dict: dict[Any, Any] | None = None,
     seed: int = 0,
-    method: str = "auto",
+    method: Literal["auto", "double_vjp", "forward"] = "auto",
     tol: float | None = None,
 ) -> float:
     """Check that Rop is the adjoint of Lop: <u, J v> = <J^T u, v> for random u and v, in one session.run.

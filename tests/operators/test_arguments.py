@@ -14,6 +14,32 @@ c = tf.constant
 EAGER = tf.constant([1.0, 2.0])  # made outside of any graph
 
 
+@pytest.mark.parametrize(
+    ("operator", "theirs", "ours"),
+    [
+        ("Rop", "wrt", "xs"),
+        ("Rop", "eval_points", "tangents"),
+        ("Lop", "eval_points", "grad_ys"),
+        ("hvp", "eval_points", "vectors"),
+        ("Lop", "consider_constant", "stop_gradients"),
+        ("jacobian", "disconnected_inputs", "disconnected"),
+        ("jacobian", "expression", "ys"),
+        ("hessian", "cost", "y"),
+        ("gradients", "sources", "xs"),
+    ],
+)
+def test_a_keyword_of_theanos_or_of_a_tape_is_told_ours(operator, theirs, ours):
+    with pytest.raises(TypeError, match=rf"{operator}\(\) has no argument '{theirs}'; it is called '{ours}' here"):
+        getattr(symgrad, operator)(**{theirs: None})
+
+
+def test_a_keyword_that_nobody_has_is_pythons(graph):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        symgrad.Lop(c(1.0), c(1.0), 1.0, colour=1)
+    with pytest.raises(TypeError, match=r"hessian\(\) has no argument 'consider_constant', and none that does the same"):
+        symgrad.hessian(c(1.0), c(1.0), consider_constant=[])
+
+
 def test_lop_has_the_structure_of_xs_and_rop_that_of_ys(run):
     a, b = c([1.0, 2.0]), c(3.0)
     ys = {"p": a * b, "q": (a + b,)}
