@@ -36,7 +36,7 @@ def test_a_keyword_of_theanos_or_of_a_tape_is_told_ours(operator, theirs, ours):
 def test_a_keyword_that_nobody_has_is_pythons(graph):
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         symgrad.Lop(c(1.0), c(1.0), 1.0, colour=1)
-    with pytest.raises(TypeError, match=r"hessian\(\) has no argument 'consider_constant', and none that does the same"):
+    with pytest.raises(TypeError, match="'consider_constant', and none that does the same"):
         symgrad.hessian(c(1.0), c(1.0), consider_constant=[])
 
 
