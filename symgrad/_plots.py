@@ -3,6 +3,7 @@
 Every function makes a `matplotlib.figure.Figure` by itself, without pyplot, so that no window system is asked for.
 """
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -247,6 +248,15 @@ def _figure(size: tuple[float, float]) -> "Figure":
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plots need matplotlib; install it by: pip install 'symgrad[pictures]'") from error
-    figure = Figure(figsize=size, layout="constrained")
+
+    class Plot(Figure):
+        """A figure that a notebook shows by itself; matplotlib's own are shown where pyplot is set up for it."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png")
+            return buffer.getvalue()
+
+    figure = Plot(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     return figure

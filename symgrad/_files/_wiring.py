@@ -12,6 +12,13 @@ from ..errors import LoadError
 # The only edge that may close a cycle in a TensorFlow graph: the back edge of a loop of V1 control flow.
 
 
+# What saves and restores, and on what way the names of its files come there.
+_FILES = frozenset({
+    "MergeV2Checkpoints", "Restore", "RestoreSlice", "RestoreV2", "Save", "SaveSlices", "SaveV2", "ShardedFilename",
+    "ShardedFilespec",
+})  # fmt: skip
+_NAMES = PLACEHOLDERS | {"Identity", "Pack", "StringJoin"}
+
 _NOT_A_RESULT = VARIABLES | {
     "Assert", "Const", "IsVariableInitialized", "MergeV2Checkpoints", "NoOp", "ReadVariableOp", "RestoreV2", "SaveV2",
     "ShardedFilename", "VarIsInitializedOp",
@@ -99,18 +106,43 @@ def ends(types: Sequence[str], source: np.ndarray, target: np.ndarray) -> tuple[
       target: targets of the same edges.
 
     Returns:
-      Positions of the placeholders; positions of the ops that consume data, are consumed by none, and are
-      not part of saving, restoring or initialising.
+      Positions of the placeholders, but for those that name the files of a Saver; positions of the ops that consume
+      data, are consumed by none, and are not part of saving, restoring or initialising.
     """
     consumed = np.zeros(len(types), bool)
     consumed[source] = True
     consumes = np.zeros(len(types), bool)
     consumes[target] = True
     inputs = [i for i, kind in enumerate(types) if kind in PLACEHOLDERS]
+    if any(kind in _FILES for kind in types):
+        inputs = _without_names_of_files(inputs, types, source, target)
     edges = zip(source.tolist(), target.tolist())
     reads = {b for a, b in edges if types[a] in REFERENCE_VARIABLES and types[b] == "Identity"}
     ends_here = np.flatnonzero(consumes & ~consumed).tolist()
     return inputs, [i for i in ends_here if i not in reads and not _is_plumbing(types[i])]
+
+
+def _without_names_of_files(
+    inputs: list[int], types: Sequence[str], source: np.ndarray, target: np.ndarray
+) -> list[int]:
+    """The placeholders whose values go elsewhere than to the ops that save and restore."""
+    readers: dict[int, list[int]] = {}
+    for a, b in zip(source.tolist(), target.tolist()):
+        if types[a] in _NAMES:
+            readers.setdefault(a, []).append(b)
+
+    def only_to_files(start: int) -> bool:
+        seen, todo = {start}, [start]
+        while todo:
+            found = readers.get(todo.pop(), [])
+            if not found or any(types[i] not in _FILES | _NAMES for i in found):
+                return False
+            fresh = {i for i in found if types[i] in _NAMES} - seen
+            seen |= fresh
+            todo.extend(fresh)
+        return True
+
+    return [i for i in inputs if not only_to_files(i)]
 
 
 def _is_plumbing(kind: str) -> bool:

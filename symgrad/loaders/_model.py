@@ -1,14 +1,19 @@
 """What a loaded file is: its graph, its inputs and outputs, its variables, and how their values come back."""
 
-from dataclasses import dataclass, field
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from .._files import GraphFile
 from .._op_types import VARIABLES
 from ..errors import LoadError
 
+# How many names and rows are shown.
+_SHOWN, _ROWS = 4, 40
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A model file, imported into a graph of its own.
 
@@ -37,7 +42,24 @@ class Model:
     inputs: dict[str, Any]
     outputs: dict[str, Any]
     variables: list[Any]
-    file: GraphFile = field(repr=False)
+    file: GraphFile
+
+    def __repr__(self) -> str:
+        ends = f"inputs {_listed(self.inputs)}; outputs {_listed(self.outputs)}; {len(self.variables):,} variables"
+        return f"<Model of {self.file.label}: {len(self.graph_def.node):,} ops; {ends}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: inputs, outputs and variables with dtype and shape."""
+        rows = [("input", name, t) for name, t in self.inputs.items()]
+        rows += [("output", name, t) for name, t in self.outputs.items()]
+        rows += [("variable", variable.name, variable) for variable in self.variables]
+        more = f"<p>and {len(rows) - _ROWS:,} more</p>" if len(rows) > _ROWS else ""
+        lines = [
+            f"<tr><td>{kind}</td><td>{html.escape(name)}</td><td>{t.dtype.base_dtype.name}</td><td>{t.shape}</td></tr>"
+            for kind, name, t in rows[:_ROWS]
+        ]
+        head = f"<p><b>{html.escape(self.file.label)}</b>: {len(self.graph_def.node):,} ops</p>"
+        return f"{head}<table>{''.join(lines)}</table>{more}"
 
     def restore(self, session: Any, checkpoint: str | None = None) -> None:
         """Give the variables the values they were saved with.
@@ -119,3 +141,9 @@ def _no_checkpoint(file: GraphFile, prefix: str | None, count: int) -> str:
             "give one: model.restore(session, checkpoint=prefix), on the command line --checkpoint PREFIX"
         )
     return f"no checkpoint at {prefix} (.index and .data files) for the {count} variables of {file.label}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "none") + more

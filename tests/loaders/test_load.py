@@ -1,5 +1,7 @@
 """`symgrad.loaders.load`: what was saved comes back and computes the same numbers."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf2
@@ -222,3 +224,17 @@ def test_a_gradient_override_map_around_the_call_holds_for_what_is_loaded(stored
         with model.graph.as_default(), tf.Session() as session:
             x, y = (model.graph.get_tensor_by_name(name) for name in ("x:0", "y:0"))
             assert session.run(symgrad.gradients(y, x)[0], {x: 3.0}) == want
+
+
+def test_a_model_says_in_a_line_what_it_is_and_names_no_file_of_its_saver(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as session:
+        linear_model(resource=True)
+        tf.placeholder(tf.float32, [], name="a>b")
+        session.run(tf.global_variables_initializer())
+        tf.train.Saver().save(session, str(tmp_path / "model"))
+    model = symgrad.loaders.load(tmp_path / "model.meta")
+    assert sorted(model.inputs) == ["a>b", "x"]
+    assert re.fullmatch(r"<Model of \S*model.meta: [\d,]+ ops; inputs x, a>b; outputs y; 1 variables>", repr(model))
+    shown = model._repr_html_()
+    assert "<td>a&gt;b</td><td>float32</td><td>()</td>" in shown
+    assert "<td>variable</td><td>w:0</td><td>float32</td><td>(3, 2)</td>" in shown
