@@ -132,15 +132,16 @@ def _without_names_of_files(
             readers.setdefault(a, []).append(b)
 
     def only_to_files(start: int) -> bool:
-        seen, todo = {start}, [start]
+        seen, todo, files = {start}, [start], False
         while todo:
-            found = readers.get(todo.pop(), [])
-            if not found or any(types[i] not in _FILES | _NAMES for i in found):
+            found = set(readers.get(todo.pop(), []))
+            if any(types[i] not in _FILES | _NAMES for i in found):
                 return False
+            files = files or any(types[i] in _FILES for i in found)
             fresh = {i for i in found if types[i] in _NAMES} - seen
             seen |= fresh
             todo.extend(fresh)
-        return True
+        return files
 
     return [i for i in inputs if not only_to_files(i)]
 
