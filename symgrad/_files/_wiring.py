@@ -113,37 +113,34 @@ def ends(types: Sequence[str], source: np.ndarray, target: np.ndarray) -> tuple[
     consumed[source] = True
     consumes = np.zeros(len(types), bool)
     consumes[target] = True
-    inputs = [i for i, kind in enumerate(types) if kind in PLACEHOLDERS]
-    if any(kind in _FILES for kind in types):
-        inputs = _without_names_of_files(inputs, types, source, target)
+    names = _names_of_files(types, source, target)
+    inputs = [i for i, kind in enumerate(types) if kind in PLACEHOLDERS and i not in names]
     edges = zip(source.tolist(), target.tolist())
-    reads = {b for a, b in edges if types[a] in REFERENCE_VARIABLES and types[b] == "Identity"}
+    reads = {b for a, b in edges if types[a] in REFERENCE_VARIABLES and types[b] == "Identity"} | names
     ends_here = np.flatnonzero(consumes & ~consumed).tolist()
     return inputs, [i for i in ends_here if i not in reads and not _is_plumbing(types[i])]
 
 
-def _without_names_of_files(
-    inputs: list[int], types: Sequence[str], source: np.ndarray, target: np.ndarray
-) -> list[int]:
-    """The placeholders whose values go elsewhere than to the ops that save and restore."""
-    readers: dict[int, list[int]] = {}
+def _names_of_files(types: Sequence[str], source: np.ndarray, target: np.ndarray) -> set[int]:
+    """The placeholders whose values go to ops that save and restore and nowhere else, and what hands them on."""
+    if not any(kind in _FILES for kind in types):
+        return set()
+    readers: dict[int, set[int]] = {}
     for a, b in zip(source.tolist(), target.tolist()):
         if types[a] in _NAMES:
-            readers.setdefault(a, []).append(b)
-
-    def only_to_files(start: int) -> bool:
-        seen, todo, files = {start}, [start], False
+            readers.setdefault(a, set()).add(b)
+    found: set[int] = set()
+    for start in (i for i, kind in enumerate(types) if kind in PLACEHOLDERS):
+        names, todo, ends = {start}, [start], set()
         while todo:
-            found = set(readers.get(todo.pop(), []))
-            if any(types[i] not in _FILES | _NAMES for i in found):
-                return False
-            files = files or any(types[i] in _FILES for i in found)
-            fresh = {i for i in found if types[i] in _NAMES} - seen
-            seen |= fresh
+            read_by = readers.get(todo.pop(), set())
+            ends |= {types[i] for i in read_by} - _NAMES
+            fresh = {i for i in read_by if types[i] in _NAMES} - names
+            names |= fresh
             todo.extend(fresh)
-        return files
-
-    return [i for i in inputs if not only_to_files(i)]
+        if ends and ends <= _FILES:
+            found |= names
+    return found
 
 
 def _is_plumbing(kind: str) -> bool:
