@@ -67,6 +67,15 @@ def derivatives_of_gradients(between: _walk.Between, *, forward: bool) -> None:
         _rehearse(_upstream(between, read), _Settings(forward=True), _pushed_forward)
 
 
+def gradient_paths(op: tf.Operation, between: _walk.Between) -> _walk.Between:
+    """The paths through the gradient of an op on the way, from what comes in to what it gives, in a scratch graph."""
+    active = between.active_inputs(op)
+    with _Scratch(op.graph).as_default():
+        scene = _Scene(op, active, between, _Settings(), [True] * len(op.outputs))
+        gradients = [g for g in scene.gradient() if g is not None]
+        return _in_scratch(gradients, [u for u in scene.cotangents if u is not None])
+
+
 @dataclass(frozen=True)
 class _Settings:
     """What is tried.

@@ -236,10 +236,9 @@ def results_of_custom_gradient(op):
     """How many of the inputs of an IdentityN made by tf.custom_gradient are what the user's function returned.
 
     Behind them lies the inside of that function, which the custom gradient replaces; the inputs after them are its
-    arguments. TensorFlow keeps the number in the closure of the registered gradient only. 0 for every other op, and for
-    tf.recompute_grad, whose gradient is that of the inside.
+    arguments. TensorFlow keeps the number in the closure of the registered gradient only. 0 for every other op.
     """
-    return 0 if is_recompute(op) else _custom_gradient(op).get("flat_result_len", 0)
+    return _custom_gradient(op).get("flat_result_len", 0)
 
 
 def is_recompute(op):

@@ -5,7 +5,7 @@ A path crosses from a function body into the graph around it where the body capt
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -212,14 +212,20 @@ def readers(
     return list(found)
 
 
-def ancestors(ys: Iterable[tf.Tensor], *, sources: Sources | None = None, every: bool = False) -> list[tf.Operation]:
-    """The ops that ys are computed from along differentiable tensors, or along `every` data edge."""
+def ancestors(
+    ys: Iterable[tf.Tensor],
+    *,
+    sources: Sources | None = None,
+    every: bool = False,
+    stop: Container[tf.Operation] = (),
+) -> list[tf.Operation]:
+    """The ops that ys are computed from along differentiable tensors, or along `every` data edge, without `stop`."""
     sources = sources or Sources()
     seen: dict[tf.Operation, None] = {}
     stack = [y.op for y in ys]
     while stack:
         op = stack.pop()
-        if op not in seen:
+        if op not in seen and op not in stop:
             seen[op] = None
             stack.extend(t.op for t in sources.of(op) if every or is_differentiable(t))
     return list(seen)

@@ -12,6 +12,8 @@ from ..errors import ControlFlowError
 from ._forward_copies import Copies
 
 _JOINING = MERGES | EXITS
+# TensorFlow's tensors have at most so many dimensions.
+_MOST_IN_SHAPE = 254
 
 
 class Template:
@@ -54,7 +56,14 @@ class Template:
         copied = set(_walk.readers([self.start])) | _alive_in_branches(operations) | _handed_on(arrays)
         copied.update(op for op in operations if _outermost_loop(op) in loops)
         copied |= _waiting_for(copied)
-        return lambda op: op not in copied and not _is_inside(op)
+        return lambda op: op not in copied and not _is_inside(op) and not _may_be_shape(op)
+
+
+def _may_be_shape(op: tf.Operation) -> bool:
+    """True for small constants: TensorFlow reads shapes of them while building, which it cannot of what is captured."""
+    return (
+        op.type == "Const" and op.outputs[0].shape.num_elements() <= _MOST_IN_SHAPE and op.outputs[0].dtype.is_integer
+    )
 
 
 def _outermost_loop(op: tf.Operation) -> Any:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk, rules
+from .. import _rehearsal, _tensors, _walk, rules
 from .._problem import Problem
+from .._vjp import is_users
 from ..errors import DtypeError
 
 # From complex to complex, and not holomorphic: they conjugate, or divide by a modulus.
@@ -39,11 +40,23 @@ def check_holomorphic(problem: Problem) -> None:
 def _causes(between: _walk.Between) -> Iterator[tuple[tf.Operation, str]]:
     """The ops on the way that are not holomorphic, also in the bodies of loops, branches and calls, and why."""
     for op in between.ops:
-        cause = _cause(op, between)
+        cause = _cause(op, between) or _cause_by_users_gradient(op, between)
         if cause:
             yield op, cause
         for body in rules.inside(op, set(between.active_inputs(op))):
             yield from _causes(body)
+
+
+def _cause_by_users_gradient(op: tf.Operation, between: _walk.Between) -> str:
+    """Why the gradient that a user gave to an op is none of a holomorphic function: with the incoming gradient u, that
+    of a holomorphic f is conj(f') u, in which u itself is neither conjugated nor split.
+    """
+    if not is_users(op) or not any(op.inputs[i].dtype.is_complex for i in between.active_inputs(op)):
+        return ""
+    inner, cause = next(_causes(_rehearsal.gradient_paths(op, between)), (None, ""))
+    return (
+        f"has a gradient function of yours, in which {inner.type} {inner.name!r} {cause}" if inner is not None else ""
+    )
 
 
 _SPLIT = (

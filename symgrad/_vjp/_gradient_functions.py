@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, rules
+from .. import _tensors, _tf, _walk, rules
 from .._control_flow import bodies, declared_gradient
 from .._op_types import FUNCTIONAL
 from .._where import made_at
@@ -32,6 +32,7 @@ def attached(
     for op, function in (instead or {}).items():
         op._gradient_function = function
     todo = list(ops)
+    todo += behind_users(todo) if corrections else []
     while todo:
         op = todo.pop()
         rule = checked(op) if linear and is_users(op) else rule_of(op, corrections=corrections)
@@ -50,18 +51,47 @@ def attached(
 def rule_of(op: tf.Operation, *, corrections: bool = True) -> Callable[..., Any] | None:
     """The rule that stands for TensorFlow's gradient of `op`, if there is one."""
     if rules.has_own_gradient(op):
-        return _rule_beside_own(op)
+        return _rule_beside_own(op, corrections=corrections)
     if rules.composite.rule_of(op, corrections=corrections):
         return by_composite
     return rules.transpose.rule_of(op, corrections=corrections)
 
 
-def _rule_beside_own(op: tf.Operation) -> Callable[..., Any] | None:
-    """What stands for a gradient of the op's own that TensorFlow cannot use, or hands to an op without a gradient."""
-    if _tf.is_gradient_of_recompute(op):
+def _rule_beside_own(op: tf.Operation, *, corrections: bool) -> Callable[..., Any] | None:
+    """What stands for a gradient of the op's own that TensorFlow cannot use, or hands to an op without a gradient.
+
+    What tf.recompute_grad computes again is new ops in the hands of a GradientTape, which no rule of ours
+    reaches: where one of these corrects TensorFlow, nothing is computed again.
+    """
+    if _tf.is_gradient_of_recompute(op) or (corrections and _tf.is_recompute(op) and _is_corrected_inside(op)):
         return lambda op, *cotangents: list(cotangents)  # the inside, of which it is the identity, has gradients
     named = op._gradient_function is not None or _tf.has_attribute(op, "_gradient_op_type")
     return None if named else declared_gradient(op)
+
+
+def _is_corrected_inside(recompute: tf.Operation) -> bool:
+    """True if TensorFlow has a wrong gradient, or none, for an op that a tf.recompute_grad computes again."""
+    if any(t.dtype.is_complex for t in recompute.inputs):
+        return True  # it takes the largest element of an argument, to wait for it
+    results = _tf.results_of_custom_gradient(recompute)
+    arguments = {t.op for t in recompute.inputs[results:]}
+    return any(map(_is_corrected, _walk.ancestors(recompute.inputs[:results], stop=arguments)))
+
+
+def _is_corrected(op: tf.Operation) -> bool:
+    """True if there is a rule that corrects TensorFlow's gradient of `op`, or of an op in one of its bodies."""
+    if rules.has_own_gradient(op):
+        return False
+    tables = (rules.composite, rules.transpose)
+    if any(table.rule_of(op) is not table.rule_of(op, corrections=False) for table in tables):
+        return True
+    return any(_is_corrected(inner) for body in bodies(op) for inner in body.get_operations())
+
+
+def behind_users(ops: Iterable[tf.Operation]) -> list[tf.Operation]:
+    """The ops with rules that correct TensorFlow that gradient functions of users among `ops` may differentiate."""
+    users = [op for op in ops if is_users(op)]
+    return [op for op in _walk.ancestors([t for op in users for t in op.inputs]) if _is_corrected(op)] if users else []
 
 
 def by_composite(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:

@@ -115,7 +115,7 @@ def cut_at(op: tf.Operation, index: int) -> Cut | None:
         if transpose.is_flat(op.type, index):
             return Cut.ZERO
         return None if transpose.answers(op.type, index) else Cut.UNANSWERED
-    if own and index < _tf.results_of_custom_gradient(op):
+    if own and not _tf.is_recompute(op) and index < _tf.results_of_custom_gradient(op):
         return Cut.REPLACED
     try:
         function = _tf.get_gradient_function(op)

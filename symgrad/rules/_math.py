@@ -63,6 +63,17 @@ def _has_open_exponent(op):
     return not is_complex(op) and op.inputs[1].op.type != "Const"
 
 
+def _is_half(op):
+    return op.inputs[0].dtype.base_dtype in (tf.float16, tf.bfloat16)
+
+
+# TensorFlow's gradient builds a polygamma, which there is for single and double precision only.
+@transpose("Digamma", when=_is_half, corrects=True)
+def _digamma(op, dy):
+    x = tf.cast(op.inputs[0], tf.float32)
+    return dy * tf.cast(tf.math.polygamma(tf.ones_like(x), x), dy.dtype)
+
+
 _itself = _level_in_two(lambda op, x, y: again(op, [x, y], shaped=False)[0])
 composite("Atan2", "Igamma", "Igammac", corrects=True)(_itself)
 composite("Pow", when=_has_open_exponent, corrects=True)(_itself)

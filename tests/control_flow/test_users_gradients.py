@@ -6,6 +6,7 @@ import tensorflow.compat.v1 as tf
 from worlds import control_flow
 
 import symgrad
+from symgrad import errors
 
 pytestmark = pytest.mark.core
 
@@ -106,3 +107,48 @@ def test_recomputed_functions(place, graph, run):
     slope = 2.0 * POINT if times == 1 else 4.0 * POINT**3
     np.testing.assert_allclose(run(symgrad.Lop(y, x, VECTOR)), slope * VECTOR, **EXACT)
     np.testing.assert_allclose(run(symgrad.Rop(y, x, VECTOR)), slope * VECTOR, **EXACT)
+
+
+def recomputed(function, x):
+    return tf.recompute_grad(function)(x)
+
+
+def differentiated(function, x):
+    """The function, with a gradient that calls `tf.gradients`."""
+
+    @tf.custom_gradient
+    def call(x):
+        y = function(x)
+        return y, lambda upstream: tf.gradients(y, x, upstream)[0]
+
+    return call(x)
+
+
+@pytest.mark.parametrize("wrapper", [recomputed, differentiated])
+@pytest.mark.parametrize("place", ["plain", "branch", "function"])
+def test_what_tensorflow_differentiates_wrongly_is_right_behind_a_users_gradient(wrapper, place, graph, run):
+    """The cumulated products of 2, 0, 3 are 2, 0, 0; a 0 among the factors makes TensorFlow's gradient NaN."""
+    x = tf.constant([2.0, 0.0, 3.0], tf.float64)
+    build = {"plain": lambda f, x: f(x), "branch": _branch, "function": PLACES["function"][0]}[place]
+    y = wrapper(lambda x: build(tf.cumprod, x), x)
+    jacobian = [[1, 0, 0], [0, 2, 0], [0, 6, 0]]
+    np.testing.assert_allclose(run(symgrad.jacobian(y, x)), jacobian, **EXACT)
+    np.testing.assert_allclose(run(symgrad.Lop(y, x, np.ones(3))), np.sum(jacobian, 0), **EXACT)
+    np.testing.assert_allclose(run(symgrad.Rop(y, x, np.ones(3), method="double_vjp")), np.sum(jacobian, 1), **EXACT)
+
+
+def test_what_tensorflow_differentiates_rightly_is_computed_again(graph, run):
+    """Else tf.recompute_grad would save no memory."""
+    x = tf.constant(POINT)
+    gradient = symgrad.Lop(recomputed(tf.sin, x), x, VECTOR)
+    np.testing.assert_allclose(run(gradient), np.cos(POINT) * VECTOR, **EXACT)
+    assert [op.type for op in graph.get_operations()].count("Sin") == 2
+
+
+@pytest.mark.parametrize("wrapper", [recomputed, differentiated])
+def test_a_users_gradient_that_is_not_holomorphic_has_no_complex_jacobian(wrapper, graph, run):
+    z = tf.constant([1 + 2j, 3 - 1j])
+    with pytest.raises(errors.DtypeError, match="holomorphic"):
+        symgrad.jacobian(wrapper(lambda z: tf.cast(tf.abs(z), z.dtype) * z, z), z)
+    jacobian = run(symgrad.jacobian(wrapper(lambda z: z * z, z), z))
+    np.testing.assert_allclose(jacobian, np.diag([2 + 4j, 6 - 2j]), **EXACT)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from worlds import control_flow
 
 import symgrad
 from symgrad import _sizes
@@ -72,3 +73,14 @@ def test_sizes_are_numbers_or_none():
     assert _sizes.known_sizes(tf.TensorShape(None)) == []
     assert _sizes.known_along(tf.TensorShape(None), 0) is None
     assert _sizes.stacked(2, shape).as_list() == [2, None, 3]
+
+
+def test_an_array_of_v1_beside_an_empty_loop_of_v2(session):
+    """A copied block knows the shapes that are told by constants outside of it, such as that of a list of nothing."""
+    x = tf.placeholder_with_default(np.zeros((2, 0)), None)
+    with control_flow(v2=True):
+        rows = tf.map_fn(lambda row: tf.fill([0], tf.reduce_sum(row)), x)
+    with control_flow(v2=False):
+        y = tf.TensorArray(x.dtype, 2).write(0, rows).write(1, tf.sin(rows)).concat()
+    for mode in ("rows", "columns"):
+        assert session.run(symgrad.jacobian(y, x, mode=mode, disconnected="zero")).shape == (4, 0, 2, 0)

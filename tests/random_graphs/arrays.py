@@ -46,7 +46,8 @@ def off(got, want):
         return np.inf
     if not got.size:
         return 0.0
-    worst = np.max(np.abs(got - want)) / max(1.0, np.max(np.abs(want)))
+    with np.errstate(invalid="ignore"):  # infinity less infinity is NaN, which is no agreement
+        worst = np.max(np.abs(got - want)) / max(1.0, np.max(np.abs(want)))
     return float(worst) if np.isfinite(worst) else np.inf
 
 

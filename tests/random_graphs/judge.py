@@ -191,6 +191,7 @@ class Judge:
         if self.want is None or self.lop is None:
             return self._say("unjudged", call, self.slopes.why or "no Lop")
         u = [self.want[0], *(np.zeros_like(w) for w in self.want[1:])]
+        self.trial.at([], 0.0)
         want = self.trial.session.run(self.trial.results[self.lop], dict(zip(self.trial.u, u)))
         worst = max((off(g, w) for g, w in zip(value, want)), default=0.0)
         return self._within(call, worst, 10 * self.slopes.tolerance, "J^T J v")

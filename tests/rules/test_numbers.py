@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 import tensorflow.compat.v1 as tf
 
 import symgrad
@@ -222,3 +223,23 @@ def test_labels_that_do_not_add_up_to_one(session):
     loss = tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     found, softmax = session.run([symgrad.Lop(loss, logits, [1.0, 1.0]), tf.nn.softmax(logits)])
     np.testing.assert_allclose(found, [[0, 0, 0], 2 * softmax[1] - [0.5, 0.5, 1.0]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "derivatives"),
+    [
+        (tf.lgamma, [scipy.special.digamma, lambda x: scipy.special.polygamma(1, x)]),
+        (tf.digamma, [lambda x: scipy.special.polygamma(1, x), lambda x: scipy.special.polygamma(2, x)]),
+    ],
+    ids=["lgamma", "digamma"],
+)
+def test_gamma_functions_in_half_precision(function, derivatives, session):
+    """TensorFlow's gradients of them build ops that have no half precision."""
+    x = tf.constant([0.5, 1.5, 3.0], tf.float16)
+    y, ones = function(x), np.ones(3, np.float16)
+    points = np.array([0.5, 1.5, 3.0])
+    first, second = (derivative(points) for derivative in derivatives)
+    close = {"rtol": 1e-2, "atol": 1e-2}  # some eps (1e-3) of float16, and what the intermediate values lose
+    for got in (symgrad.Lop(y, x, ones), symgrad.Rop(y, x, ones), symgrad.Rop(y, x, ones, method="double_vjp")):
+        np.testing.assert_allclose(session.run(got), first, **close)
+    np.testing.assert_allclose(session.run(symgrad.hvp(tf.reduce_sum(y), x, ones)), second, **close)
