@@ -53,12 +53,12 @@ def main():
         for tensor in programs.values():  # the first run optimises and allocates
             session.run(tensor, feeds)
         rounds = [[spent(session, tensor, feeds) for tensor in programs.values()] for _ in range(ROUNDS)]
-    medians = [[statistics.median(times) for times in zip(*runs)] for runs in zip(*rounds)]
-    figures = dict(zip(programs, medians))
+    medians = [[statistics.median(times) for times in zip(*runs, strict=True)] for runs in zip(*rounds, strict=True)]
+    figures = dict(zip(programs, medians, strict=True))
     for name, (clock, processors) in figures.items():
         print(f"{name:<10} {clock * 1e3:8.2f} ms on the clock {processors * 1e3:8.2f} ms of processors")
     for name, base, aim in (("Rop", "primal", 3), ("HVP", "gradient", 2)):
-        clock, processors = (a / b for a, b in zip(figures[name], figures[base]))
+        clock, processors = (a / b for a, b in zip(figures[name], figures[base], strict=True))
         print(f"{name} / {base:<9} {clock:.2f} on the clock, {processors:.2f} of processors (aim: at most {aim})")
 
 

@@ -52,7 +52,7 @@ def alternate(*calls, seconds=4.0):
         call(), call()
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times[0]) < 7:
-        for call, taken in zip(calls, times):
+        for call, taken in zip(calls, times, strict=True):
             wall, cpu = time.perf_counter(), time.process_time()
             call()
             taken.append((time.perf_counter() - wall, time.process_time() - cpu))
@@ -85,7 +85,7 @@ def update_of(make, shapes):
         tf.set_random_seed(0)
         variables = [tf.Variable(tf.random.normal(shape), use_resource=True) for shape in shapes]
         grads = [tf.Variable(tf.random.normal(shape), use_resource=True, trainable=False) for shape in shapes]
-        step = make().apply_gradients([(grad.read_value(), v) for grad, v in zip(grads, variables)])
+        step = make().apply_gradients([(grad.read_value(), v) for grad, v in zip(grads, variables, strict=True)])
         session = tf.Session()
         session.run(tf.global_variables_initializer())
     return session.make_callable(step), len(graph.get_operations()), executed(step)

@@ -24,7 +24,7 @@ def main():
         result = fit.minimize()
         found, rows = session.run([p, jacobian])
     errors = NOISE * np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))
-    for name, value, error, true in zip(NAMES, found, errors, TRUE):
+    for name, value, error, true in zip(NAMES, found, errors, TRUE, strict=True):
         print(f"{name:>10}: {value:.4f} +- {error:.4f}   (true {true})")
         assert abs(value - true) < 4 * error
     print(f"{result.nfev} evaluations of the residuals, {result.njev} of their Jacobian")

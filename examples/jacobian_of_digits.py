@@ -34,7 +34,7 @@ def main():
             image = images[labels == digit][:1]
             score, rows = session.run([scores, jacobian], {x: image})
             print(f"\nA {digit}, read as {np.argmax(score)}; what raises (+ #) and lowers (- =) the scores of 1 and 7:")
-            for left, right in zip(shade(rows[0, 1, 0]), shade(rows[0, 7, 0])):
+            for left, right in zip(shade(rows[0, 1, 0]), shade(rows[0, 7, 0]), strict=True):
                 print(f"  {left}   {right}")
 
 

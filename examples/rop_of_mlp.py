@@ -31,7 +31,7 @@ def main():
         direction = [rng.standard_normal(variable.shape) for variable in variables]
         pushed_forward = symgrad.Rop(y, variables, [tf.constant(v) for v in direction])
         step = tf.placeholder(tf.float64, [])
-        move = tf.group(*[variable.assign_add(step * v) for variable, v in zip(variables, direction)])
+        move = tf.group(*[variable.assign_add(step * v) for variable, v in zip(variables, direction, strict=True)])
 
         session.run(tf.global_variables_initializer())
         batch = {x: rng.standard_normal((4, 8))}

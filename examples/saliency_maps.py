@@ -36,7 +36,7 @@ def main():
         found, read = session.run([maps, tf.argmax(scores, 1)], {x: images})
         for i in (0, 3, 7):
             print(f"\nA {labels[i]}, read as {read[i]}; the image, and what moves that score:")
-            for left, right in zip(shade(images[i]), shade(found[i])):
+            for left, right in zip(shade(images[i]), shade(found[i]), strict=True):
                 print(f"  |{left}|   |{right}|")
         print("\nOn average over all images:")
         print("\n".join(f"  |{line}|" for line in shade(np.mean(found, 0))))

@@ -22,8 +22,8 @@ class SessionCallable:
         self._call = _tf.callable_of(session, self._feeds, tensors, targets)
 
     def __call__(self, values: Iterable[Any]) -> Any:
-        arrays = [np.asarray(v, t.dtype.as_numpy_dtype) for v, t in zip(values, self._feeds)]
-        for array, t in zip(arrays, self._feeds):
+        arrays = [np.asarray(v, t.dtype.as_numpy_dtype) for v, t in zip(values, self._feeds, strict=True)]
+        for array, t in zip(arrays, self._feeds, strict=True):
             if not t.shape.is_compatible_with(array.shape):
                 raise ShapeError(f"{t.name} is fed an array of shape {array.shape}, its shape is {t.shape}")
         found = self._call(*arrays)

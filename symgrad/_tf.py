@@ -195,11 +195,11 @@ def function_graph(op, shapes, name, given=None):
     ask `default_gradient.supports_default_grad`), and the gradient is zero without a word.
     """
     graph = get_func_graph(op, shapes, name)
-    for outer, inner in zip(given or list(op.inputs)[len(op.inputs) - len(shapes) :], graph.inputs):
+    for outer, inner in zip(given or list(op.inputs)[len(op.inputs) - len(shapes) :], graph.inputs, strict=True):
         copy_handle_data(outer, inner)
     for inner in graph.get_operations():
         if inner.type in _HANDING_ON:
-            for handed, result in zip(inner.inputs, inner.outputs):
+            for handed, result in zip(inner.inputs, inner.outputs, strict=False):
                 copy_handle_data(handed, result)
     return graph
 
@@ -271,7 +271,7 @@ def _closure(function):
     code = getattr(function, "__code__", None)
     if code is None or function.__closure__ is None:
         return {}
-    return dict(zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__)))
+    return dict(zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__), strict=True))
 
 
 def python_function(op):

@@ -188,7 +188,9 @@ def between(
         tensor = frontier.pop()
         for op, entered in consumers.get(id(tensor), {}).items():
             reads = links(op)
-            outputs = op.outputs if reads is None else [t for t, mask in zip(op.outputs, reads) if mask & entered]
+            outputs = op.outputs
+            if reads is not None:
+                outputs = [t for t, mask in zip(outputs, reads, strict=True) if mask & entered]
             arrays = _array_flows(op) if op.type in ARRAY_WRITES else ()
             fresh = [t for t in (*outputs, *arrays) if id(t) not in active and is_differentiable(t)]
             active.update(map(id, fresh))
@@ -280,7 +282,8 @@ def _led_from(op: tf.Operation, links: Links, tensors: set[int]) -> int:
     reads = links(op)
     if reads is None:
         return -1
-    return functools.reduce(operator.or_, (mask for t, mask in zip(op.outputs, reads) if id(t) in tensors), 0)
+    masks = (mask for t, mask in zip(op.outputs, reads, strict=True) if id(t) in tensors)
+    return functools.reduce(operator.or_, masks, 0)
 
 
 def _consumers(ops, sources, passes) -> dict[int, dict[tf.Operation, int]]:

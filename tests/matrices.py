@@ -37,7 +37,7 @@ class Columns:
         units = [np.zeros(p.size, p.dtype) for p in point]
         place = int(np.searchsorted(starts, k, "right")) - 1
         units[place][k - starts[place]] = step
-        feeds = [(tangent, unit.reshape(p.shape)) for tangent, unit, p in zip(self.tangents, units, point)]
-        moved = list(zip(self.probe.xs, point))
+        feeds = [(tangent, unit.reshape(p.shape)) for tangent, unit, p in zip(self.tangents, units, point, strict=True)]
+        moved = list(zip(self.probe.xs, point, strict=True))
         self.probe.feeds.update(feeds)
         return np.concatenate([np.ravel(y) for y in self.probe.run(self.pushed, moved)])

@@ -65,7 +65,7 @@ def test_wiring_has_every_edge_of_the_graph():
     wires = _files.read(graph.as_graph_def().SerializeToString()).wiring
     edges = {
         (wires.names[s], wires.names[t], int(o), int(i))
-        for s, t, o, i in zip(wires.source, wires.target, wires.output, wires.slot)
+        for s, t, o, i in zip(wires.source, wires.target, wires.output, wires.slot, strict=True)
     }
     want = {(t.op.name, op.name, t.value_index, i) for op in graph.get_operations() for i, t in enumerate(op.inputs)}
     want |= {(c.name, op.name, -1, -1) for op in graph.get_operations() for c in op.control_inputs}

@@ -52,7 +52,7 @@ def test_spy_marks_what_is_not_zero(form):
     matrix = np.array([[1.0, 0.0, 1e-9], [0.0, np.nan, 0.0]])
     axes = spy(form(matrix), tolerance=1e-6).axes[0]
     (line,) = axes.lines
-    assert sorted(zip(line.get_ydata(), line.get_xdata())) == [(0, 0), (1, 1)]
+    assert sorted(zip(line.get_ydata(), line.get_xdata(), strict=True)) == [(0, 0), (1, 1)]
     assert axes.get_title() == "2 of 6 entries (33.3%)"
 
 

@@ -110,7 +110,7 @@ def loss(vector, x, shapes, library):
 def network(vector, x, shapes, library):
     p = split(vector, shapes, library)
     h = x
-    for w, b in zip(p[0:4:2], p[1:4:2]):
+    for w, b in zip(p[0:4:2], p[1:4:2], strict=True):
         h = library.tanh(h @ w + b)
     return h
 

@@ -37,7 +37,7 @@ def inline(
     copies: list[tf.Operation] = []
     with in_place_of(op, context):
         outputs = _body(op, inputs, copies, device=op.device, made=made)
-    for new, old in zip(outputs, op.outputs):
+    for new, old in zip(outputs, op.outputs, strict=True):
         new.set_shape(old.shape)
     return outputs, copies
 
@@ -59,7 +59,9 @@ def declared_gradient(op: tf.Operation) -> Gradient | None:
 
 
 def _by_function(name: str, op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Tensor]:
-    vectors = [tf.zeros_like(y) if u is None else tf.convert_to_tensor(u) for y, u in zip(op.outputs, cotangents)]
+    vectors = [
+        tf.zeros_like(y) if u is None else tf.convert_to_tensor(u) for y, u in zip(op.outputs, cotangents, strict=True)
+    ]
     given = [*op.inputs, *vectors]
     return graft(_tf.function_graph(op, [t.shape for t in given], name, given), given, [], device=op.device)
 
@@ -87,7 +89,7 @@ def graft(
       made: is given each new op before anything reads its outputs.
       done: takes for each op of the body what was made in its place.
     """
-    tensors = {id(inner): outer for inner, outer in zip(body.inputs, inputs)}
+    tensors = {id(inner): outer for inner, outer in zip(body.inputs, inputs, strict=True)}
     done = {} if done is None else done
     for op in body.get_operations():
         if (ops is not None and op not in ops) or (op.outputs and all(id(t) in tensors for t in op.outputs)):
@@ -106,7 +108,7 @@ def graft(
                     made(new)
                 outputs = new.outputs
         done[op] = copies[first:]
-        for old, fresh in zip(op.outputs, outputs):
+        for old, fresh in zip(op.outputs, outputs, strict=True):
             _tf.copy_handle_data(old, fresh)
             tensors[id(old)] = fresh
     return [tensors.get(id(t)) for t in body.outputs]
@@ -127,10 +129,10 @@ def _copied(op: tf.Operation, inputs: list[tf.Tensor], done: Done, device: str) 
     new = graph.create_op(op.type, inputs, dtypes, name=op.name.rsplit("/", 1)[-1], attrs=attributes)
     new._set_device(op.device or device)
     new._gradient_function = op._gradient_function
-    for old, fresh in zip(op.outputs, new.outputs):
+    for old, fresh in zip(op.outputs, new.outputs, strict=True):
         fresh.set_shape(old.shape)
     if op.type in LOOPS:  # TensorFlow knows nothing of the variables and lists that leave a loop but what it is told
-        for entering, leaving in zip(new.inputs, new.outputs):
+        for entering, leaving in zip(new.inputs, new.outputs, strict=True):
             _tf.copy_handle_data(entering, leaving)
     return new
 

@@ -64,7 +64,7 @@ def switch(op: tf.Operation, data: tf.Tensor) -> list[tf.Tensor]:
     into = _places.leads_into(op, context)
     with inside(op.graph, context.outer_context if into else context):
         made = tf.raw_ops.Switch(data=data, pred=op.inputs[1])
-    sides = [_like(side, old, data) for side, old in zip(made, op.outputs)]
+    sides = [_like(side, old, data) for side, old in zip(made, op.outputs, strict=True)]
     if into:  # as CondContext.AddValue does it
         made[0].op._set_control_flow_context(context)
         while context is not None:

@@ -63,7 +63,7 @@ def _own(source: tf.Graph, op: tf.Operation, place: _Place, given: list[tf.Tenso
     with op.graph.as_default():
         body = place.kind(f"{place.function.name}_copy_{_tf.uid()}")
     with body.as_default():
-        for old, outer in zip(source.inputs, given):
+        for old, outer in zip(source.inputs, given, strict=True):
             placeholder = tf.placeholder(old.dtype, old.shape, name=old.op.name)
             _tf.copy_handle_data(outer, placeholder)
             body.inputs.append(placeholder)
@@ -83,5 +83,5 @@ def _tell_outputs(op: tf.Operation) -> None:
     if op.type in BRANCHES:
         for told in (False, True):
             for body in bodies(op):
-                for inner, outer in zip(body.outputs, op.outputs):
+                for inner, outer in zip(body.outputs, op.outputs, strict=True):
                     _tf.copy_handle_data(*((outer, inner) if told else (inner, outer)))

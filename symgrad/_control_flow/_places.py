@@ -121,7 +121,7 @@ def _depth(place: Place) -> tuple[int, int]:
 def _common(paths: list[tuple[Guard, ...]]) -> tuple[Guard, ...]:
     """The longest beginning that all paths share."""
     shared = []
-    for guards in zip(*paths):
+    for guards in zip(*paths, strict=False):
         if any(guard != guards[0] for guard in guards):
             break
         shared.append(guards[0])

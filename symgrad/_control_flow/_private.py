@@ -35,7 +35,8 @@ class PrivateCopy:
             self.recomputed = [op for op in touched if needs_copy(op)]
             return
         for op in touched:
-            self._copy(op, [self._tensors.get(id(s), t) for s, t in zip(between.sources.of(op), op.inputs)])
+            reads = zip(between.sources.of(op), op.inputs, strict=True)
+            self._copy(op, [self._tensors.get(id(s), t) for s, t in reads])
 
     def of(self, tensors: Iterable[tf.Tensor]) -> list[tf.Tensor]:
         """The tensors, each replaced by its copy if it has one."""
@@ -50,7 +51,7 @@ class PrivateCopy:
             outputs, self._ops[op] = [inputs[0]] * len(op.outputs), []
         else:
             outputs, self._ops[op] = private(op, inputs, frame_of(op.graph._get_control_flow_context()))
-        self._tensors.update((id(old), new) for old, new in zip(op.outputs, outputs))
+        self._tensors.update((id(old), new) for old, new in zip(op.outputs, outputs, strict=True))
 
 
 def behind(ops: Iterable[tf.Operation]) -> list[tf.Operation]:
@@ -130,7 +131,7 @@ def clone(op: tf.Operation, inputs: list[tf.Tensor], context: Any = None) -> tf.
         copied = op.graph.create_op(op.type, inputs, dtypes, name=op.name.rsplit("/", 1)[-1], attrs=attrs)
     copied._set_device(op.device)
     copied._gradient_function = op._gradient_function
-    for old, new in zip(op.outputs, copied.outputs):
+    for old, new in zip(op.outputs, copied.outputs, strict=True):
         new.set_shape(old.shape)
         _tf.copy_handle_data(old, new)
     return copied

@@ -115,7 +115,7 @@ def ends(types: Sequence[str], source: np.ndarray, target: np.ndarray) -> tuple[
     consumes[target] = True
     names = _names_of_files(types, source, target)
     inputs = [i for i, kind in enumerate(types) if kind in PLACEHOLDERS and i not in names]
-    edges = zip(source.tolist(), target.tolist())
+    edges = zip(source.tolist(), target.tolist(), strict=True)
     reads = {b for a, b in edges if types[a] in REFERENCE_VARIABLES and types[b] == "Identity"} | names
     ends_here = np.flatnonzero(consumes & ~consumed).tolist()
     return inputs, [i for i in ends_here if i not in reads and not _is_plumbing(types[i])]
@@ -126,7 +126,7 @@ def _names_of_files(types: Sequence[str], source: np.ndarray, target: np.ndarray
     if not any(kind in _FILES for kind in types):
         return set()
     readers: dict[int, set[int]] = {}
-    for a, b in zip(source.tolist(), target.tolist()):
+    for a, b in zip(source.tolist(), target.tolist(), strict=True):
         if types[a] in _NAMES:
             readers.setdefault(a, set()).add(b)
     found: set[int] = set()
@@ -149,7 +149,7 @@ def _is_plumbing(kind: str) -> bool:
 
 def _index(names: list[str], types: list[str], label: str) -> dict[str, int]:
     index: dict[str, int] = {}
-    for i, (name, kind) in enumerate(zip(names, types)):
+    for i, (name, kind) in enumerate(zip(names, types, strict=True)):
         if not name or not kind:
             raise LoadError(
                 f"{label}: node {i} has no {'op type' if name else 'name'}; the file is damaged or not a graph"

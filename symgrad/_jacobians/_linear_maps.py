@@ -119,7 +119,7 @@ def split(flat: tf.Tensor, spaces: Sequence[Space], leading: Count | None = None
     """Vectors of several spaces that lie flattened one after the other; with `leading`, that many, stacked."""
     ends = list(itertools.accumulate(space.size for space in spaces))
     parts = []
-    for start, end, space in zip([0, *ends], ends, spaces):
+    for (start, end), space in zip(itertools.pairwise([0, *ends]), spaces, strict=True):
         if leading is None:
             part, shape, static = flat[start:end], space.shape, space.static
         else:

@@ -90,13 +90,16 @@ def _post(runs: Runs, common: Sequence[tf.Tensor], device: str, bounds: tuple[li
         with tf.device(device):
             # Resources of a task are seen by all its sessions, of this and of other clients.
             handles = [_variable(t.dtype.base_dtype, f"symgrad_{uuid.uuid4().hex}") for t in common]
-            keep = [tf.raw_ops.AssignVariableOp(resource=h, value=t) for h, t in zip(handles, computed)]
-            kept = [tf.raw_ops.ReadVariableOp(resource=h, dtype=t.dtype.base_dtype) for h, t in zip(handles, common)]
+            keep = [tf.raw_ops.AssignVariableOp(resource=h, value=t) for h, t in zip(handles, computed, strict=True)]
+            kept = [
+                tf.raw_ops.ReadVariableOp(resource=h, dtype=t.dtype.base_dtype)
+                for h, t in zip(handles, common, strict=True)
+            ]
             free = [tf.raw_ops.DestroyResourceOp(resource=h) for h in handles]
             start = tf.identity(runs.start)
-            for t, like in zip(kept, common):
+            for t, like in zip(kept, common, strict=True):
                 t.set_shape(like.shape)
-            read = [*instead, *zip(common, kept), (runs.start, start)]
+            read = [*instead, *zip(common, kept, strict=True), (runs.start, start)]
             (block,) = Copies(staying(depends), read, device).of([runs.block], "rows")
             # Where nothing can be kept, behind V1 branches, every run reads what is fed.
             blocks = replace(runs, block=block, feeds={} if common else runs.feeds)
@@ -209,7 +212,7 @@ def blamed(session: tf.Session, devices: Sequence[str], doing: str, suspect: str
             raise DeviceError(
                 f"the master of the session, {session.sess_str}, stopped while {doing}. {says}"
             ) from error
-        silent = [name for name, answers in zip(devices, _ping(session, devices)) if not answers]
+        silent = [name for name, answers in zip(devices, _ping(session, devices), strict=True) if not answers]
         raise DeviceError(
             f"{', '.join(silent) or suspect or 'a task'} stopped while {doing}. Start it again, or leave it out of "
             f"devices= in a new session; TensorFlow closes the old one only when the task is back. {says}"

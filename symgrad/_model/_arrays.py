@@ -119,7 +119,7 @@ class _Reader:
             count = min(int(self._used[position]), 1024)
             dtypes = ["unknown"] * count
         shapes = self._shapes(node, len(dtypes))
-        pairs = zip(dtypes, shapes)
+        pairs = zip(dtypes, shapes, strict=True)
         return tuple(self._known.setdefault(pair, pair) for pair in pairs)
 
     def _output_dtypes(self, node: Any) -> list[str] | None:

@@ -146,7 +146,7 @@ def from_core(core: Core) -> "networkx.MultiDiGraph":
         )
     nothing = ("", None)
     columns = (wiring.source.tolist(), wiring.target.tolist(), wiring.output.tolist(), wiring.slot.tolist())
-    for a, b, output, slot in zip(*columns):
+    for a, b, output, slot in zip(*columns, strict=True):
         outputs = core.outputs[a]
         dtype, shape = outputs[output] if 0 <= output < len(outputs) else nothing
         graph.add_edge(

@@ -134,7 +134,7 @@ def _calls_that_differ(
 def _arguments(a: "networkx.MultiDiGraph", b: "networkx.MultiDiGraph") -> dict[str, str]:
     """The arguments of two functions, which have the same place and any name."""
     inputs = a.graph["inputs"], b.graph["inputs"]
-    return dict(zip(*inputs)) if len(inputs[0]) == len(inputs[1]) else {}
+    return dict(zip(*inputs, strict=True)) if len(inputs[0]) == len(inputs[1]) else {}
 
 
 def _node_defs(graph: "networkx.MultiDiGraph") -> dict[str, Any]:
@@ -149,9 +149,11 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> dict[str, list]:
     found = {}
     if old["device"] != new["device"]:
         found["device"] = [old["device"], new["device"]]
-    for i, ((dtype, shape), (other, now)) in enumerate(zip(old["outputs"], new["outputs"])):
+    for i, ((dtype, shape), (other, now)) in enumerate(zip(old["outputs"], new["outputs"], strict=False)):
         known = shape is not None and now is not None
-        differs = known and (len(shape) != len(now) or any(None not in (p, q) and p != q for p, q in zip(shape, now)))
+        differs = known and (
+            len(shape) != len(now) or any(None not in (p, q) and p != q for p, q in zip(shape, now, strict=True))
+        )
         if (dtype != other and "unknown" not in (dtype, other)) or differs:
             found[f"output {i}"] = [_spec(dtype, shape), _spec(other, now)]
     return found

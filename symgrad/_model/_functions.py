@@ -171,7 +171,7 @@ def _tell_shapes(body: "networkx.MultiDiGraph", held: list[tuple | None]) -> Non
     """Note what the variables and lists among the arguments hold, and give what takes it from there its shape."""
     if len(held) != len(body.graph["inputs"]):
         return
-    known = {name: shape for name, shape in zip(body.graph["inputs"], held) if shape is not None}
+    known = {name: shape for name, shape in zip(body.graph["inputs"], held, strict=True) if shape is not None}
     body.graph["held"] = {(name, 0): shape for name, shape in known.items()}
     nodes = {node.name: node for node in body.graph["source"].node}
     for name, shape in known.items():
@@ -215,7 +215,8 @@ def _body(graph: Any, name: str, shapes: list[tuple | None]) -> "networkx.MultiD
         # The converter of TensorFlow asks for the definition of every op and raises what it happens to raise.
         raise LoadError(f"the function {name!r} cannot be read: {type(error).__name__}: {error}") from error
     if len(shapes) == arguments:
-        for node, shape in zip(graph_def.node, shapes):  # TensorFlow would prefer what was noted when it was traced
+        # The arguments come first. TensorFlow would prefer what was noted when it was traced.
+        for node, shape in zip(graph_def.node, shapes, strict=False):
             if shape is not None:
                 node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
     built = from_core(from_graph_def(graph_def, _files.wiring(graph_def.node, f"the function {name!r}")))

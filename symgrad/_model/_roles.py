@@ -42,7 +42,7 @@ def _spread_updates(wiring: Wiring, fixed: list[str], backward: np.ndarray, upda
     count = len(fixed)
     producers: list[list[int]] = [[] for _ in range(count)]
     consumers: list[list[int]] = [[] for _ in range(count)]
-    for a, b in zip(wiring.source.tolist(), wiring.target.tolist()):
+    for a, b in zip(wiring.source.tolist(), wiring.target.tolist(), strict=True):
         producers[b].append(a)
         consumers[a].append(b)
     after = _reached(np.flatnonzero(backward | update).tolist(), consumers, count)
@@ -86,7 +86,7 @@ def frames(wiring: Wiring, enters: dict[int, str]) -> list[str | None]:
     if not enters:
         return result
     consumers: list[list[int]] = [[] for _ in range(count)]
-    for a, b in zip(wiring.source.tolist(), wiring.target.tolist()):
+    for a, b in zip(wiring.source.tolist(), wiring.target.tolist(), strict=True):
         consumers[a].append(b)
     inside: list[tuple[str, ...] | None] = [None] * count
     stack: list[tuple[int, tuple[str, ...]]] = []

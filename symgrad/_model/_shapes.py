@@ -181,7 +181,7 @@ def _set_results(graph_def: Any, outputs: dict, batch: int | None, types: frozen
 
 def _check(name: str, shape: Any, dims: list[int]) -> None:
     known = [dim.size for dim in shape.dim]
-    if known and (len(known) != len(dims) or any(0 <= old != new for old, new in zip(known, dims))):
+    if known and (len(known) != len(dims) or any(0 <= old != new for old, new in zip(known, dims, strict=True))):
         static = [None if size < 0 else size for size in known]
         raise ShapeError(f"sizes[{name!r}] is {dims}, which does not fit its static shape {static}")
 
@@ -207,6 +207,6 @@ def _merge(specs: tuple[TensorSpec, ...], inferred: Any) -> tuple[TensorSpec, ..
         if shape is None:
             shape = other
         elif other is not None and len(other) == len(shape):
-            shape = tuple(b if a is None else a for a, b in zip(shape, other))
+            shape = tuple(b if a is None else a for a, b in zip(shape, other, strict=True))
         merged.append((dtype, shape))
     return tuple(merged)

@@ -158,7 +158,7 @@ class _Turn:
     def masked(self, s: _State) -> _State:
         """The next state, or the same if no further step is to be taken."""
         goes_on, new = self.goes_on(s), self(s)
-        return _State(*(tf.where(goes_on, a, b) for a, b in zip(new, s)))
+        return _State(*(tf.where(goes_on, a, b) for a, b in zip(new, s, strict=True)))
 
 
 def dot(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:

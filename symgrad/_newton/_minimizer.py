@@ -98,7 +98,7 @@ class Point:
 
     def moved(self, step: tf.Tensor) -> list[tf.Tensor]:
         """The values after a step, a vector."""
-        return [value + part for value, part in zip(self.values, self.flat.unpack(step))]
+        return [value + part for value, part in zip(self.values, self.flat.unpack(step), strict=True)]
 
     def losses(self, loss: tf.Tensor) -> Callable[[tf.Tensor], tf.Tensor]:
         """The loss after a step, as a function of it that builds ops."""
@@ -109,9 +109,9 @@ class Point:
         self, accepted: tf.Tensor, values: Sequence[tf.Tensor], state: Sequence[tuple[Any, tf.Tensor]], global_step: Any
     ) -> tf.Operation:
         """The op of the step: new values where it is accepted, else the old ones to the bit; then the new state."""
-        chosen = [tf.where(accepted, new, old) for new, old in zip(values, self.values)]
+        chosen = [tf.where(accepted, new, old) for new, old in zip(values, self.values, strict=True)]
         with tf.control_dependencies([*chosen, *(value for _, value in state)]):
-            done = [assign(v, value) for v, value in zip(self.variables, chosen)]
+            done = [assign(v, value) for v, value in zip(self.variables, chosen, strict=True)]
             done += [assign(variable, value) for variable, value in state]
         if global_step is not None:
             with tf.control_dependencies(done):

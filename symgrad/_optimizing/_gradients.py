@@ -56,7 +56,7 @@ def gradients_of(
     grads = operators.gradients(loss, inner, grad_ys=grad_loss, gate_gradients=gate, **how)
     if gate_gradients == tf.train.Optimizer.GATE_GRAPH:
         grads = tf.tuple(grads)
-    missing = [var for grad, var in zip(grads, inner) if grad is None]
+    missing = [var for grad, var in zip(grads, inner, strict=True) if grad is None]
     _report(optimizer, {label(var): _causes(given, var) for var in missing})
     return _pairs(grads, variables, restore)
 
@@ -71,13 +71,13 @@ def _by_tape(optimizer: StepHost, loss: Any, var_list: Any, grad_loss: Any) -> P
     variables = checked_variables(tape.watched_variables() if var_list is None else var_list)
     inner = [unwrap(var) for var in variables]
     grads = tape.gradient(value, inner, grad_loss)
-    missing = [label(var) for grad, var in zip(grads, inner) if grad is None]
+    missing = [label(var) for grad, var in zip(grads, inner, strict=True) if grad is None]
     _report(optimizer, dict.fromkeys(missing, _NO_TRACE))
     return _pairs(grads, variables, restore)
 
 
 def _pairs(grads: Any, variables: list[Any], restore: Callable[[Any], Any]) -> Pairs:
-    return [(None if grad is None else restore(grad), var) for grad, var in zip(grads, variables)]
+    return [(None if grad is None else restore(grad), var) for grad, var in zip(grads, variables, strict=True)]
 
 
 def _causes(loss: tf.Tensor, var: Any) -> str:

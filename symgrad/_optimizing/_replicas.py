@@ -37,7 +37,7 @@ def apply_merged(optimizer: StepHost, strategy: Any, pairs: Pairs, global_step: 
     """The step of all replicas, for gradients that are one value per replica."""
     how = _distribute.ReduceOp.SUM if optimizer.reduction == "sum" else _distribute.ReduceOp.MEAN
     pairs = list(pairs)
-    pairs = list(zip(strategy.extended.batch_reduce_to(how, pairs), [var for _, var in pairs]))
+    pairs = list(zip(strategy.extended.batch_reduce_to(how, pairs), [var for _, var in pairs], strict=True))
     if optimizer.transforms:  # after the reduction every replica holds the same gradient
         pairs = [(strategy.experimental_local_results(grad)[0], var) for grad, var in pairs]
     pairs, when = transformed(optimizer, pairs)

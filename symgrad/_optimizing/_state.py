@@ -53,7 +53,7 @@ class StatefulOptimizer(tf.train.Optimizer):
         hypers, options = declared(type(self), hyperparameter), declared(type(self), option)
         if not hypers:  # the constructor of TensorFlow's class
             base = {"use_locking": use_locking, "name": name, "own_namescope": own_namescope}
-            use_locking, name, own_namescope = (base | dict(zip(base, args))).values()
+            use_locking, name, own_namescope = (base | dict(zip(base, args, strict=False))).values()
             args = args[3:]
         values = self._named(args, values, list(hypers), list(options))
         name = name or self.default_name or type(self).__name__
@@ -91,7 +91,7 @@ class StatefulOptimizer(tf.train.Optimizer):
                 f"{owner} takes {len(order)} hyperparameters by position ({', '.join(order)}), got {len(args)}; give "
                 "options, use_locking and name by keyword"
             )
-        named = dict(zip(order, args))
+        named = dict(zip(order, args, strict=False))
         for given, value in values.items():
             key = given if given in hypers or given in options else _SPELLINGS.get(given, given)
             if key not in hypers and key not in options:
@@ -252,12 +252,12 @@ class StatefulOptimizer(tf.train.Optimizer):
             names = [label(variable) for variable in variables]
             raise ShapeError(f"set_weights got shapes {got}; wanted {shapes}: {names} (complete after the first step)")
         if home() is None:
-            for variable, weight in zip(variables, weights):
+            for variable, weight in zip(variables, weights, strict=True):
                 variable.assign(weight)
             return
         initializers = [variable.initializer for variable in variables]
-        values = [np.asarray(w, v.dtype.base_dtype.as_numpy_dtype) for v, w in zip(variables, weights)]
-        run(self._session(session), initializers, dict(zip([op.inputs[1] for op in initializers], values)))
+        values = [np.asarray(w, v.dtype.base_dtype.as_numpy_dtype) for v, w in zip(variables, weights, strict=True)]
+        run(self._session(session), initializers, dict(zip([op.inputs[1] for op in initializers], values, strict=True)))
 
     def _session(self, session: Any) -> Any:
         session = session or tf.get_default_session()

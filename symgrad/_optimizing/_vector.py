@@ -33,7 +33,7 @@ class Vector:
         self.value = self.pack(self.variables)
         self.given = tf.placeholder(tf.float64, [self.size], name="given")
         self.assign = tf.group(
-            *(v.assign(part, read_value=False) for v, part in zip(self.variables, self.unpack(self.given)))
+            *(v.assign(part, read_value=False) for v, part in zip(self.variables, self.unpack(self.given), strict=True))
         )
 
     def pack(self, tensors: Sequence[Any], leading: int = 0) -> tf.Tensor:

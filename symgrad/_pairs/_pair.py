@@ -79,7 +79,7 @@ def pair(
 
 def _inputs(count: int, source: np.ndarray, target: np.ndarray) -> list[list[int]]:
     inputs: list[list[int]] = [[] for _ in range(count)]
-    for a, b in zip(source.tolist(), target.tolist()):
+    for a, b in zip(source.tolist(), target.tolist(), strict=True):
         inputs[b].append(a)
     return inputs
 
@@ -175,7 +175,7 @@ def _is_copy(work: _Work, op: int, call: str) -> bool:
         mine, theirs = work.inputs[op], work.inputs[first]
         if len(mine) == len(theirs) and all(
             a == b or (work.names[b].startswith(prefix) and work.names[a] == f"{call}/{work.names[b][len(prefix) :]}")
-            for a, b in zip(mine, theirs)
+            for a, b in zip(mine, theirs, strict=True)
         ):
             return True
     return False

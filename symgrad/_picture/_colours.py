@@ -115,7 +115,7 @@ def _number(value: Any) -> float | int | None:
 
 def _sums(plan: Plan, values: list) -> list[list[float]]:
     sums = [[0.0] * len(plan.columns) for _ in plan.groups]
-    for op, value in zip(plan.ops, values):
+    for op, value in zip(plan.ops, values, strict=True):
         sums[op.group][op.column] += value or 0
     for at in range(len(plan.groups) - 1, 0, -1):  # children come after their parents
         around = sums[plan.groups[at].parent]
@@ -133,7 +133,7 @@ def ramp(share: float) -> str:
 
 def mix(one: str, two: str, share: float) -> str:
     """`share` of the first colour in the second."""
-    pairs = zip(_channels(one), _channels(two))
+    pairs = zip(_channels(one), _channels(two), strict=True)
     return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
 
 

@@ -100,7 +100,7 @@ def _without_cycles(count: int, pairs: list[Edge], depth: Sequence[float]) -> li
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    source, target = zip(*pairs)
+    source, target = zip(*pairs, strict=True)
     matrix = coo_array(([1] * len(pairs), (source, target)), shape=(count, count)).tocsr()
     _, knot = connected_components(matrix, directed=True, connection="strong")
     return [(a, b) for a, b in pairs if knot[a] != knot[b] or (depth[a], a) < (depth[b], b)]

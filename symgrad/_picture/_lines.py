@@ -146,7 +146,7 @@ def _upright(a: Box, b: Box, ports: tuple[float, float], lanes: "_Lanes") -> tup
 def _rounded(corners: list[tuple[float, float]]) -> str:
     """A line with right angles whose corners are rounded."""
     parts = [f"M{_p(*corners[0])}"]
-    for before, corner, after in zip(corners, corners[1:], corners[2:]):
+    for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
         parts.append(f"L{_p(*_towards(corner, before))} Q{_p(*corner)} {_p(*_towards(corner, after))}")
     return " ".join([*parts, f"L{_p(*corners[-1])}"])
 

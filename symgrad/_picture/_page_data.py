@@ -146,7 +146,7 @@ def _ops(graph: "networkx.MultiDiGraph", plan: Plan, roles: _Table, *, details: 
             lines(tuple(map(plain, lines_of.get(op.name, ())))),
             places(plain(place_of.get(op.name, ""))),
         )
-        for key, value in zip(_OP_LISTS, row):
+        for key, value in zip(_OP_LISTS, row, strict=True):
             listed[key].append(value)
     return {
         "ops": listed,

@@ -205,7 +205,7 @@ def _legend_entry(parts: list[str], x: float, mark: str, label: str) -> float:
 
 def _column_heads(picture: Plan, placed: Placed) -> list[str]:
     heads = []
-    for name, (start, end) in zip(picture.columns, placed.spans):
+    for name, (start, end) in zip(picture.columns, placed.spans, strict=True):
         if end > start:
             heads.append(
                 f'<text x="{_n((start + end) / 2)}" y="-12" text-anchor="middle" font-size="11" fill="#777" '

@@ -75,7 +75,7 @@ class Algebra:
         found: list[list[tuple[int, int, float]]] = [[] for _ in self.terms]
         for a, left in self._numbers.items():
             for b, right in self._numbers.items():
-                both = tuple(map(sum, zip(a, b)))
+                both = tuple(map(sum, zip(a, b, strict=True)))
                 if both in self._numbers:
                     found[self._numbers[both]].append((left, right, 1.0))
                 elif self.weights and sum(both) == self.order:
@@ -115,7 +115,7 @@ class Algebra:
 
     def _found_below(self, generator: int) -> "Algebra":
         unit = self.unit(generator)
-        lower = [tuple(i - j for i, j in zip(a, unit)) for a in self._numbers if a[generator]]
+        lower = [tuple(i - j for i, j in zip(a, unit, strict=True)) for a in self._numbers if a[generator]]
         if self.weights and self.weights[generator]:
             lower.append(tuple((self.order - 1) * i for i in unit))
         return Algebra(a for a in lower if any(a))

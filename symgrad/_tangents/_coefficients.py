@@ -30,7 +30,7 @@ def through(driver: Push, op: tf.Operation) -> None:
         return
     with driver.beside(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
         rule = _first_order if driver.series.algebra.order == 1 else _rule(driver, op)
-        for tensor, tangent in zip(op.outputs, rule(driver, op)):
+        for tensor, tangent in zip(op.outputs, rule(driver, op), strict=True):
             if tangent is not None and _tensors.is_differentiable(tensor):
                 loose = driver.series.loose or driver.series.algebra.order == 1
                 driver.add(tensor, tangent if loose else driver.widened(tensor, tangent))
@@ -122,7 +122,7 @@ def _multilinear(driver: Push, op: tf.Operation) -> Coefficients:
     product = _product if op.type == "Mul" and op.outputs[0].shape.rank is not None else _applied
     parts = []
     for terms, weight in driver.series.algebra.assignments(driver.term, len(active)):
-        found = product(driver, op, dict(zip(active, terms)))
+        found = product(driver, op, dict(zip(active, terms, strict=True)))
         if found is not None:
             parts.append((weight, found, terms))
     return [_gathered(driver, parts)]

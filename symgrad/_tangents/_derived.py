@@ -40,9 +40,11 @@ def _collapsed(driver: Push, op: tf.Operation) -> Coefficients:
     algebra = driver.series.algebra
     outputs: list[list[tuple[float, tf.Tensor]]] = [[] for _ in op.outputs]
     for generator, weight in enumerate(algebra.weights):
+        if not weight:
+            continue
         index = tuple(algebra.order * i for i in algebra.unit(generator))
-        found = _along(driver, op, generator).coefficients(index) if weight else ()
-        for parts, found_one in zip(outputs, found):
+        found = _along(driver, op, generator).coefficients(index)
+        for parts, found_one in zip(outputs, found, strict=True):
             parts.extend([] if found_one is None else [(weight, found_one)])
     return _with_top(driver, op, [combined(parts) for parts in outputs])
 
@@ -52,7 +54,7 @@ def _with_top(driver: Push, op: tf.Operation, lower: Coefficients) -> Coefficien
     if all(t is None for t in tangents):
         return lower
     linear = _single_op.through(op, tangents, driver.needed(op), instead=driver.series.instead)
-    return [combined([(1.0, t) for t in pair if t is not None]) for pair in zip(lower, linear)]
+    return [combined([(1.0, t) for t in pair if t is not None]) for pair in zip(lower, linear, strict=True)]
 
 
 def combined(parts: Sequence[tuple[float, tf.Tensor]]) -> tf.Tensor | None:
@@ -205,7 +207,7 @@ def _directions(series: Series, op: tf.Operation) -> dict[tuple[int, int], tf.Te
 
     def one(coefficients):
         inner = Series(series.between, along(series.algebra.order))
-        inner.start([t for t, _, _ in given], [{k: c} for (_, k, _), c in zip(given, coefficients)])
+        inner.start([t for t, _, _ in given], [{k: c} for (_, k, _), c in zip(given, coefficients, strict=True)])
         found = []
         present.clear()
         for push in inner.pushes:
@@ -219,4 +221,4 @@ def _directions(series: Series, op: tf.Operation) -> dict[tuple[int, int], tf.Te
     if not given:
         return {}
     found = _stacked.each(one, [c for *_, c in given], [True] * len(given), stacks[0].count)
-    return dict(zip(present, found))
+    return dict(zip(present, found, strict=True))

@@ -133,7 +133,7 @@ class Series:
 
     def start(self, xs: Sequence[tf.Tensor], given: Sequence[dict[int, tf.Tensor]]) -> None:
         """Let each x move along its coefficients."""
-        for x, terms in zip(xs, given):
+        for x, terms in zip(xs, given, strict=True):
             for term, coefficient in terms.items():
                 driver = self.pushes[term]
                 driver.add(x, coefficient if self.loose else driver.widened(x, coefficient))

@@ -41,7 +41,7 @@ def is_by_table(op: tf.Operation, active: Sequence[int]) -> bool:
 def _by_rule(op: tf.Operation, tangents: Tangents) -> Tangents:
     rule = rules.pushforward[op.type]
     if not isinstance(rule, rules.Row):
-        pairs = zip(op.inputs, tangents)
+        pairs = zip(op.inputs, tangents, strict=True)
         tangents = [tf.zeros_like(x) if t is None and _tensors.is_floating(x) else t for x, t in pairs]
     found = rule(op, *tangents)
     found = list(found) if isinstance(found, list | tuple) else [found]
@@ -50,7 +50,7 @@ def _by_rule(op: tf.Operation, tangents: Tangents) -> Tangents:
             f"the pushforward rule of {op.type} returned {len(found)} tangents for {len(op.outputs)} outputs of "
             f"{op.name!r}; return one for each output, None for zeros"
         )
-    for tangent, output in zip(found, op.outputs):
+    for tangent, output in zip(found, op.outputs, strict=True):
         if tangent is not None and _tensors.is_floating(output):
             tangent.set_shape(output.shape)
     return found
@@ -61,7 +61,7 @@ def _by_double_vjp(op, tangents: Tangents, needed: Sequence[bool], instead: _vjp
 
     The dummies are made of ones: zeros turn the gradients of a norm and of a cumulative logsumexp into 0/0.
     """
-    dummies = [_dummy(t, n) for t, n in zip(op.outputs, needed)]
+    dummies = [_dummy(t, n) for t, n in zip(op.outputs, needed, strict=True)]
     pulled = _vjp.gradient_of(op, dummies, instead=instead)
     return _pushed(pulled, op, dummies, tangents, needed)
 
@@ -77,7 +77,9 @@ def _dummy(output: tf.Tensor, needed: bool) -> tf.Tensor | None:
 
 def _pushed(pulled, op, dummies, tangents, needed) -> Tangents:
     pairs = [
-        (_tensors.densify(g, x), t) for g, x, t in zip(pulled, op.inputs, tangents) if g is not None and t is not None
+        (_tensors.densify(g, x), t)
+        for g, x, t in zip(pulled, op.inputs, tangents, strict=True)
+        if g is not None and t is not None
     ]
     moving = [u for u in dummies if u is not None]
     if not pairs or not moving:
@@ -86,4 +88,4 @@ def _pushed(pulled, op, dummies, tangents, needed) -> Tangents:
     between = rules.between(ends, moving, within=_walk.readers(moving))
     found = iter(_vjp.vjp(ends, moving, [t for _, t in pairs], between=between, name="tangent"))
     pushed = [None if u is None else next(found) for u in dummies]
-    return [tf.zeros_like(u) if t is None and n else t for t, u, n in zip(pushed, dummies, needed)]
+    return [tf.zeros_like(u) if t is None and n else t for t, u, n in zip(pushed, dummies, needed, strict=True)]

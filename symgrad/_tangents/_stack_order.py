@@ -60,7 +60,7 @@ def take(driver: Push, op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Tens
 
 def let_go_first(driver: Push, push: tf.Operation, pop: tf.Operation) -> None:
     """Let the loop of `pop` begin when that of `push` is over."""
-    for first, then in zip(_loops_around(push), _loops_around(pop)):
+    for first, then in zip(_loops_around(push), _loops_around(pop), strict=False):
         if first is not then:
             _turn(driver, then).start._add_control_input(_turn(driver, first).end)
             return

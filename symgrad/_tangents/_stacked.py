@@ -30,7 +30,7 @@ def through(
 
     found = iter(strict_pfor(one, count))
     pushed = [next(found) if p else None for p in present]
-    for tangent, output in zip(pushed, op.outputs):
+    for tangent, output in zip(pushed, op.outputs, strict=True):
         if tangent is not None and tangent.dtype.base_dtype == output.dtype.base_dtype:
             tangent.set_shape(stacked(count, output.shape))
     return pushed
@@ -71,7 +71,7 @@ def widened(tensor: tf.Tensor, tangent: tf.Tensor, count: Count | None) -> tf.Te
     if want.rank is None or tangent.shape.rank is None or tangent.dtype.base_dtype != tensor.dtype.base_dtype:
         return tangent
     have, sizes = tangent.shape.as_list()[skipped:], want.as_list()
-    if len(have) == len(sizes) and all(h != 1 or w == 1 for h, w in zip(have, sizes)):
+    if len(have) == len(sizes) and all(h != 1 or w == 1 for h, w in zip(have, sizes, strict=True)):
         return tangent
     shape = sizes if None not in sizes else tf.shape(tensor)
     shape = shape if count is None else tf.concat([[count], shape], 0)
@@ -94,11 +94,13 @@ def each(function, values: Sequence[tf.Tensor], flags: Sequence[bool], count: Co
     """The results of a function of tensors for each of those that are stacked, which have a flag, stacked again."""
 
     def one(j):
-        return function([tf.gather(t, j) if flag else t for t, flag in zip(values, flags)])
+        return function([tf.gather(t, j) if flag else t for t, flag in zip(values, flags, strict=True)])
 
     try:
         return strict_pfor(one, count)
     except ValueError:
         if not isinstance(count, int):
             raise
-        return [tf.stack(parts) for parts in zip(*(one(r) for r in range(count)))]  # no vectoriser for some op
+        return [
+            tf.stack(parts) for parts in zip(*(one(r) for r in range(count)), strict=True)
+        ]  # no vectoriser for some op

@@ -31,7 +31,7 @@ def _read(driver: Push, op: tf.Operation) -> None:
         inputs = [moving(driver, op.inputs[0]), *op.inputs[1:]]
         inputs[shape] = _stacked_shape(driver, op.outputs[output], skipped)
         made = again(op, inputs, shaped=False)
-        for tensor, tangent in zip(op.outputs, made):
+        for tensor, tangent in zip(op.outputs, made, strict=True):
             driver.add(tensor, driver.shaped(_stacked.swapped(tangent) if skipped else tangent, tensor))
     return None
 

@@ -36,7 +36,7 @@ def _switch(driver: Push, op: tf.Operation) -> None:
     if is_loop_switch(op):
         _leave_or_stay(driver, op, *sides)
         return
-    for tensor, side in zip(op.outputs, sides):
+    for tensor, side in zip(op.outputs, sides, strict=True):
         driver.add(tensor, side)
 
 

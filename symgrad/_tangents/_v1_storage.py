@@ -21,7 +21,7 @@ def shadow(driver: Push, handle: tf.Tensor) -> tf.Tensor:
     found = driver.of(handle)
     if found is None:
         op = handle.op
-        for tensor, made in zip(op.outputs, _like(driver, op)):
+        for tensor, made in zip(op.outputs, _like(driver, op), strict=True):
             driver.add(tensor, made)
         found = driver.of(handle)
     return found
@@ -84,7 +84,7 @@ def _array_op(driver: Push, op: tf.Operation) -> None:
         return _stacked_array_op(driver, op, array)
     with driver.beside(op):
         made = again(op, [array, *(_input(driver, t) for t in op.inputs[1:])])
-    for tensor, tangent in zip(op.outputs, made):
+    for tensor, tangent in zip(op.outputs, made, strict=True):
         if _tensors.is_floating(tensor):
             driver.add(tensor, tangent)
     return None

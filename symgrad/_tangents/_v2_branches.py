@@ -36,5 +36,5 @@ def _through_branch(series: Series, op: tf.Operation) -> None:
             graphs = [branch(op.get_attr(f"{which}_branch")) for which in ("then", "else")]
             outputs = _tf.build_cond(op.inputs[0], *graphs, *(g.external_captures for g in graphs), False, name=name)
     places = [(driver, op.outputs[i]) for i in wanted for driver in series.pushes]
-    for (driver, tensor), tangent in zip(places, outputs):
+    for (driver, tensor), tangent in zip(places, outputs, strict=True):
         driver.add(tensor, driver.shaped(tangent, tensor))

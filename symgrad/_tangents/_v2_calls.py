@@ -18,11 +18,11 @@ def _through_call(series: Series, op: tf.Operation) -> None:
     with first.beside(op):  # by another name what comes in is told apart from what the call came from
         inputs = [alias(t) if i in given else t for i, t in enumerate(op.inputs)]
     outputs, ops = _inlined(op, inputs)
-    needed = [(old, new) for old, new, n in zip(op.outputs, outputs, first.needed(op)) if n]
+    needed = [(old, new) for old, new, n in zip(op.outputs, outputs, first.needed(op), strict=True) if n]
     xs, ys = [inputs[i] for i in given], [new for _, new in needed]
     between = rules.between(ys, xs, within=ops)
     inner = pushed(between, ys, xs, list(given.values()), series.algebra)
-    for driver, found in zip(series.pushes, inner.pushes):
+    for driver, found in zip(series.pushes, inner.pushes, strict=True):
         for old, new in needed:
             tangent = found.result(new)
             if tangent is not None:

@@ -29,9 +29,9 @@ def _through_loop(series: Series, op: tf.Operation) -> None:
     places = [(i, driver) for i in _carried(body, set(given), first.needed(op)) for driver in series.pushes]
     with first.beside(op):
         starts = [given.get(i, {}).get(driver.term) for i, driver in places]
-        starts = [driver.zeros(op.inputs[i]) if t is None else t for (i, driver), t in zip(places, starts)]
-        outputs = _build(series, op, (body, condition), list(zip(places, starts)))
-    for (i, driver), tangent in zip(places, outputs):
+        starts = [driver.zeros(op.inputs[i]) if t is None else t for (i, driver), t in zip(places, starts, strict=True)]
+        outputs = _build(series, op, (body, condition), list(zip(places, starts, strict=True)))
+    for (i, driver), tangent in zip(places, outputs, strict=True):
         driver.add(op.outputs[i], tangent)
 
 
@@ -39,7 +39,9 @@ def _carried(body: tf.Graph, moving: set[int], needed: Sequence[bool]) -> list[i
     """The loop variables that move in some iteration and whose tangents lead, in some other, to one that is needed."""
     floating = [i for i, t in enumerate(body.inputs) if _tensors.is_differentiable(t)]
     between = {i: rules.between([body.outputs[i]], [body.inputs[j] for j in floating]) for i in floating}
-    leads = {i: {j for j, connected in zip(floating, b.connected) if connected} for i, b in between.items()}
+    leads = {
+        i: {j for j, connected in zip(floating, b.connected, strict=True) if connected} for i, b in between.items()
+    }
     forward = _closed(moving, lambda i: (k for k in floating if i in leads[k]))
     back = _closed({i for i in floating if needed[i]}, leads.__getitem__)
     return sorted(forward & back)
@@ -66,12 +68,12 @@ def _build(series: Series, op: tf.Operation, graphs: tuple, starts: Sequence[Sta
     def step(inputs):
         values, tangents = inputs[: len(body.inputs)], inputs[len(body.inputs) :]
         given: dict[int, dict[int, tf.Tensor]] = {}
-        for ((i, driver), _), tangent in zip(starts, tangents):
+        for ((i, driver), _), tangent in zip(starts, tangents, strict=True):
             given.setdefault(i, {})[driver.term] = tangent
         after, moved = tangents_within(body, values, given, list(given), series.algebra)
         return after + moved
 
-    likes = [*zip(op.inputs, (t.shape for t in op.outputs))]
+    likes = [*zip(op.inputs, (t.shape for t in op.outputs), strict=True)]
     moving = [(start, driver.static(op.outputs[i], start)) for (i, driver), start in starts]
     both = function(f"{name}_whole", likes + moving, step)
     both.outputs.extend(both.internal_captures)
@@ -94,7 +96,7 @@ def _build(series: Series, op: tf.Operation, graphs: tuple, starts: Sequence[Sta
 def _only(function: tf.Graph, variables: Sequence[int], inputs: Sequence[tf.Tensor], wanted: Sequence[int]) -> list:
     """The `wanted` outputs of a function body, on `inputs` in the place of those of its inputs that are `variables`."""
     given: list[tf.Tensor | None] = [None] * len(function.inputs)
-    for i, tensor in zip(variables, inputs):
+    for i, tensor in zip(variables, inputs, strict=False):
         given[i] = tensor
     ends = [function.outputs[i] for i in wanted]
     _tf.share_functions(function, tf.get_default_graph())

@@ -68,7 +68,7 @@ def _copied(
 
 def _through_copy(copied, corrections: bool, op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
     inputs, outputs, ops = copied
-    pairs = [(y, u) for y, u in zip(outputs, cotangents) if u is not None]
+    pairs = [(y, u) for y, u in zip(outputs, cotangents, strict=True) if u is not None]
     moving = [i for i, t in enumerate(inputs) if _tensors.is_differentiable(t)]
     ys, xs, vectors = [y for y, _ in pairs], [inputs[i] for i in moving], [u for _, u in pairs]
     between = rules.between(ys, xs, within=ops)
@@ -76,5 +76,5 @@ def _through_copy(copied, corrections: bool, op: tf.Operation, *cotangents: tf.T
     for inner in between.ops:
         require_inside(inner, set(between.active_inputs(inner)))
     with attached(ops, corrections=corrections):
-        gradients = dict(zip(moving, tf.gradients(ys, xs, vectors, name="copy")))
+        gradients = dict(zip(moving, tf.gradients(ys, xs, vectors, name="copy"), strict=True))
     return [gradients.get(i) for i in range(len(inputs))]

@@ -99,10 +99,10 @@ def by_composite(op: tf.Operation, *cotangents: tf.Tensor | None) -> list[Any]:
     inputs = [tf.identity(t) if _tensors.is_differentiable(t) else t for t in op.inputs]
     outputs = rules.composite[op.type](op, *inputs)
     outputs = outputs if isinstance(outputs, list | tuple) else [outputs]
-    pairs = [(y, u) for y, u in zip(outputs, cotangents) if y is not None and u is not None]
+    pairs = [(y, u) for y, u in zip(outputs, cotangents, strict=True) if y is not None and u is not None]
     moving = [i for i, t in enumerate(inputs) if _tensors.is_differentiable(t)]
     found = tf.gradients([y for y, _ in pairs], [inputs[i] for i in moving], [u for _, u in pairs], name="composite")
-    gradients = dict(zip(moving, found))
+    gradients = dict(zip(moving, found, strict=True))
     return [gradients.get(i) for i in range(len(inputs))]
 
 

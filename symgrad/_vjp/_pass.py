@@ -106,18 +106,25 @@ class Pullback:
         """
         if not any(self._between.connected):  # TensorFlow would ask the gradient functions all the same
             return [None] * len(self._xs)
-        pairs = [(y, v) for y, v in zip(self._ys, cotangents) if v is not None]
+        pairs = [(y, v) for y, v in zip(self._ys, cotangents, strict=True) if v is not None]
         ys, vectors = [y for y, _ in pairs], [v for _, v in pairs]
         options: dict[str, Any] = {"grad_ys": vectors, "stop_gradients": self._stop, "name": self._name}
         options |= {"copy": self._copy, "instead": self._instead, "linear": self._linear}
         found = reverse(self._between, ys, self._xs, **options)
         if len(pairs) == len(self._ys):
             self._refuse_unexplained(found)
-        return [_tensors.densify(g) if connected else None for g, connected in zip(found, self._between.connected)]
+        return [
+            _tensors.densify(g) if connected else None
+            for g, connected in zip(found, self._between.connected, strict=True)
+        ]
 
     def _refuse_unexplained(self, found: Sequence[Any]) -> None:
         """Raise where TensorFlow answers None although a path exists, unless a user's gradient function may say so."""
-        lost = [x for x, g, connected in zip(self._xs, found, self._between.connected) if connected and g is None]
+        lost = [
+            x
+            for x, g, connected in zip(self._xs, found, self._between.connected, strict=True)
+            if connected and g is None
+        ]
         if lost and not any(map(is_users, self._between.ops)):
             raise MissingRuleError(
                 f"TensorFlow gives no derivative with respect to {lost[0].name}, although every op on the way from it "

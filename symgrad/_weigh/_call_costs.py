@@ -99,7 +99,7 @@ def of_calls(graph: "networkx.MultiDiGraph", outputs: dict[Any, Any], turns: Map
 def _learn(outputs: dict[Any, Any], name: Any, body: "networkx.MultiDiGraph | None") -> None:
     """Take the shapes of what a call gives from the function that it calls, where they are not known."""
     if body is not None and len(body.graph["results"]) == len(outputs[name]):
-        pairs = zip(outputs[name], body.graph["results"])
+        pairs = zip(outputs[name], body.graph["results"], strict=True)
         outputs[name] = tuple((dtype, got if shape is None else shape) for (dtype, shape), got in pairs)
 
 
@@ -166,9 +166,9 @@ def _check_results(calls: Calls, op: tuple[Any, Any], inner: Mapping[str, Any]) 
     body = inner.get("body") or inner.get("f") or inner.get("then_branch")
     if body is None:
         return
-    for (_, shape), got in zip(specs, body.graph["results"]):
+    for (_, shape), got in zip(specs, body.graph["results"], strict=False):
         if got is None or shape is None:
             continue
-        if len(got) != len(shape) or any(None not in (a, b) and a != b for a, b in zip(got, shape)):
+        if len(got) != len(shape) or any(None not in (a, b) and a != b for a, b in zip(got, shape, strict=True)):
             calls.unknown["ops"].append(str(name))
             return

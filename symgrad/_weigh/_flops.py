@@ -169,7 +169,7 @@ def _einsum(operands: Operands) -> int:
     size: dict[str, int] = {}
     terms = left.split(",")
     for i, term in enumerate(terms):
-        size.update(zip(term, operands.input(i)))
+        size.update(zip(term, operands.input(i), strict=False))
     every = prod(size.values())
     summed = set(size) - set(right)
     return every * (len(terms) - 1 + bool(summed))

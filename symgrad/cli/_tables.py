@@ -25,7 +25,7 @@ def table(console: "Console", title: str, heads: tuple[str, ...], rows: list[tup
         return
     shown = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     numbers = [all(isinstance(row[i], int) for row in rows) for i in range(len(heads))]
-    for head, number in zip(heads, numbers):
+    for head, number in zip(heads, numbers, strict=True):
         shown.add_column(head, justify="right" if number else "left", overflow="fold")
     for row in rows[:_SHOWN]:
         shown.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else plain(cell)) for cell in row))

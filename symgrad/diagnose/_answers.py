@@ -110,7 +110,7 @@ def _spared(ops: list[tf.Operation]) -> Iterator[None]:
 
 
 def _by_links(links: Sequence[int], op: tf.Operation, *cotangents: tf.Tensor | None) -> list[tf.Tensor | None]:
-    masks = [mask for mask, cotangent in zip(links, cotangents) if cotangent is not None]
+    masks = [mask for mask, cotangent in zip(links, cotangents, strict=True) if cotangent is not None]
     heard = functools.reduce(operator.or_, masks, 0)
     return [_incoming(t) if heard >> i & 1 else None for i, t in enumerate(op.inputs)]
 
@@ -122,7 +122,7 @@ def _copy(op: tf.Operation, graph: tf.Graph) -> tf.Operation:
     copied = graph.create_op(
         op.type, inputs, [t.dtype for t in op.outputs], attrs=attrs, name=op.name.rsplit("/", 1)[-1]
     )
-    for old, new in zip(op.outputs, copied.outputs):
+    for old, new in zip(op.outputs, copied.outputs, strict=True):
         _tf.copy_handle_data(old, new)
     return copied
 

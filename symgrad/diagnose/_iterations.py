@@ -10,7 +10,7 @@ Turns = tuple[int, ...]
 
 def matching(recorded: Iterable[Turns], wanted: Turns) -> list[Turns]:
     """The recorded turns that are meant."""
-    found = [t for t in recorded if all(w < 0 or w == turn for w, turn in zip(wanted, t))]
+    found = [t for t in recorded if all(w < 0 or w == turn for w, turn in zip(wanted, t, strict=False))]
     for level, w in enumerate(wanted):
         if w == LAST and found:
             last = max(t[level] for t in found)

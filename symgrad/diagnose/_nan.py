@@ -52,7 +52,7 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
     run = PrivateRun(wanted, session, feed_dict)
     locator = Locator(graph)
     found: dict[Any, tuple[int, Finding]] = {}
-    for fetch, result in zip(wanted, run.results):
+    for fetch, result in zip(wanted, run.results, strict=True):
         for origin in _origins(run, fetch, result):
             key = (origin.scope, origin.node)
             order = origin.sample.order if origin.sample else 0

@@ -159,7 +159,7 @@ def _single(feed_dict: dict) -> Iterator[tuple[Any, Any]]:
     """The feeds, of a SparseTensor its three parts."""
     for key, value in feed_dict.items():
         if isinstance(key, tf.SparseTensor):
-            yield from zip((key.indices, key.values, key.dense_shape), value)
+            yield from zip((key.indices, key.values, key.dense_shape), value, strict=False)
         else:
             yield key, value
 

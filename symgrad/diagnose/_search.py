@@ -38,7 +38,7 @@ class Search:
         self._onward: list[Step] = []
         self._price = self._end + 2
         passed = self._open_edges(_downstream(flow, xs))
-        for y, number in zip(ys, flow.ends):
+        for y, number in zip(ys, flow.ends, strict=True):
             self._add_end(y, number)
         self._uncut, self._all = self._matrices(passed)
         (self._least,), (self._next,) = dijkstra(self._all.T.tocsr(), indices=[self._end], return_predecessors=True)

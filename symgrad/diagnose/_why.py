@@ -72,7 +72,7 @@ def _findings(ys: Sequence[Subject], xs: Sequence[Subject], stop: Sequence[tf.Te
     flow = Flow([y.tensor for y in ys], [x.tensor for x in xs if not x.is_eager], stop)
     numbers = [None if x.is_eager else flow.number_of(x.tensor) for x in xs]
     search = Search(flow, [y.tensor for y in ys], [n for n in numbers if n is not None])
-    for x, number in zip(xs, numbers):
+    for x, number in zip(xs, numbers, strict=True):
         if not _may_have_derivative(x):
             yield Finding(x.name, Cut.INTEGER_X, detail=f"its dtype is {x.dtype.name}", advice=ADVICE[Cut.INTEGER_X])
         elif number is None:

@@ -128,7 +128,9 @@ def _by_examples(y: tf.Tensor, xs: Sequence[_tensors.Input], examples: Examples)
         raise DisconnectedError(f"{y.name} has no examples")
     check = _same(y, values, found, xs)
     with tf.control_dependencies([check]):
-        return [block(space, Space.of(x), None if f is None else tf.identity(f)) for x, f in zip(xs, found)]
+        return [
+            block(space, Space.of(x), None if f is None else tf.identity(f)) for x, f in zip(xs, found, strict=True)
+        ]
 
 
 def _same(
@@ -140,7 +142,7 @@ def _same(
     """
     moves = [
         tf.reduce_sum(tf.abs(tf.reshape(f, tf.stack([tf.size(y), -1])) * tf.reshape(x.value(), [1, -1])), 1)
-        for x, f in zip(xs, found)
+        for x, f in zip(xs, found, strict=True)
         if f is not None
     ]
     scale = tf.add_n([*moves, tf.abs(values)])

@@ -87,7 +87,8 @@ def jacobian_blocks(
         if devices is None:
             runs, common = _runs(problem, session, feeds, block_size)
             values = session.run(common, feeds)
-            return _blocks(replace(runs, feeds={**feeds, **dict(zip([t.name for t in common], values))}), session)
+            known = dict(zip([t.name for t in common], values, strict=True))
+            return _blocks(replace(runs, feeds={**feeds, **known}), session)
         check_shareable(problem.between)
         check_present(session, devices)
         with blamed(session, devices, "the size was asked for"):

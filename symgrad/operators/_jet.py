@@ -95,5 +95,5 @@ def _curves(series: Any, structure: Any, xs: Sequence[_tensors.Input]) -> list[l
             )
     return [
         [None if v is None else _tensors.vector(v, x, f"series[{i}][{k}]") for k, v in enumerate(leaf)]
-        for i, (leaf, x) in enumerate(zip(leaves, xs))
+        for i, (leaf, x) in enumerate(zip(leaves, xs, strict=True))
     ]

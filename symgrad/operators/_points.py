@@ -84,7 +84,7 @@ class Fields:
         """
         given: list[dict[int, tf.Tensor]] = [{} for _ in self.xs]
         end = 0
-        for terms, x, width in zip(given, self.xs, self._widths):
+        for terms, x, width in zip(given, self.xs, self._widths, strict=True):
             start, end = end, end + width
             part = directions[..., start:end]
             if algebra.stacks:

@@ -75,7 +75,7 @@ class LevenbergMarquardt(GraphMinimizer):
         point.require_path_to(groups)
         elsewhere = Elsewhere(groups, point.variables)
         with groups[0].graph.as_default(), tf.name_scope(self.name):
-            jacobian = tf.concat([_block(r, point, of) for r, of in zip(groups, by_group)], 0)
+            jacobian = tf.concat([_block(r, point, of) for r, of in zip(groups, by_group, strict=True)], 0)
             point.read()
             self._damping = self._state("damping", tf.constant(self._start, tf.float64))
             growth = self._state("growth", tf.constant(2.0, tf.float64))
@@ -89,7 +89,7 @@ class LevenbergMarquardt(GraphMinimizer):
             accepted = (rho > 0) & tf.math.is_finite(rho)
             self.report = {"loss": loss, "rho": rho, "damping": damping}
             state = [(self._damping, growth), _followed(damping, growth.read_value(), rho, accepted, system.ceiling)]
-            return point.write(accepted, values, list(zip(*state)), global_step)
+            return point.write(accepted, values, list(zip(*state, strict=True)), global_step)
 
     def _is_kernel(self, groups: Sequence[tf.Tensor], point: Point) -> bool | tf.Tensor:
         if self._kernel is not None:
@@ -119,7 +119,9 @@ def _block(residuals: tf.Tensor, point: Point, rows: Any) -> tf.Tensor:
     count = residuals.shape.num_elements()
     size = tf.size(residuals) if count is None else count
     likes = [v.shape.as_list() for v in point.variables]
-    flat = [tf.reshape(f, tf.concat([[size], tf.constant(like, tf.int32)], 0)) for f, like in zip(found, likes)]
+    flat = [
+        tf.reshape(f, tf.concat([[size], tf.constant(like, tf.int32)], 0)) for f, like in zip(found, likes, strict=True)
+    ]
     return tf.cast(point.flat.pack(flat, 1), tf.float64)
 
 

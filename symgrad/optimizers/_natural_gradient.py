@@ -95,7 +95,7 @@ class natural_gradient(Transform):
         self.report = {"kl": divergence(rate), "cg": found.steps}
         with tf.control_dependencies(list(self.report.values())):  # else what they tell may be read after the update
             direction *= rate
-        return [(part, var) for part, (_, var) in zip(point.flat.unpack(direction), pairs)]
+        return [(part, var) for part, (_, var) in zip(point.flat.unpack(direction), pairs, strict=True)]
 
     def _checked(self) -> tf.Tensor:
         graph = tf.get_default_graph()
@@ -113,7 +113,7 @@ class natural_gradient(Transform):
     def _product(self, kl: tf.Tensor, point: Point) -> Callable[[tf.Tensor], tf.Tensor]:
         """F times a vector, as a function of it that builds ops."""
         between = rules.between([kl], [x.tensor for x in _tensors.inputs(point.variables, kl.graph)])
-        lost = [v.name for v, connected in zip(point.variables, between.connected) if not connected]
+        lost = [v.name for v, connected in zip(point.variables, between.connected, strict=True) if not connected]
         if lost:
             raise DisconnectedError(
                 f"kl {kl.name} does not depend on {', '.join(lost)}, for which there is no natural gradient; give the "

@@ -50,7 +50,7 @@ class ScipyInterface:
     def _rows(self, blocks: Sequence[tf.Tensor], rows: Any) -> tf.Tensor:
         """Blocks dy/dv of one y, one for each variable, as a matrix with a row for each element of y."""
         shapes = [tf.concat([[rows], tf.constant(v.shape.as_list(), tf.int32)], 0) for v in self._vector.variables]
-        return self._vector.pack([tf.reshape(b, shape) for b, shape in zip(blocks, shapes)], 1)
+        return self._vector.pack([tf.reshape(b, shape) for b, shape in zip(blocks, shapes, strict=True)], 1)
 
     def _start(self, evaluate: Evaluator, name: str, tensor: tf.Tensor) -> np.ndarray:
         """Where the variables stand, moved within their bounds; an error if the function is not finite there."""
@@ -184,7 +184,7 @@ class ScipyOptimizer(ScipyInterface):
             self._keep(f"{kind} jacobian", sparsity.sparse_jacobian(list(tensors), variables, disconnected="zero"))
         elif self._needs_gradient:
             blocks = operators.jacobian(list(tensors), self._vector.variables, disconnected="zero")
-            rows = [self._rows(row, tf.size(t)) for t, row in zip(tensors, blocks)]
+            rows = [self._rows(row, tf.size(t)) for t, row in zip(tensors, blocks, strict=True)]
             self._tensors[f"{kind} jacobian"] = tf.concat(rows, 0)
 
     def _keep(self, name: str, found: sparsity.SparseDerivative) -> None:
@@ -201,7 +201,9 @@ class ScipyOptimizer(ScipyInterface):
             self._keep("hessian", sparsity.sparse_hessian(self._loss, self._vector.variables, disconnected="zero"))
         if name in _WITH_HESSIAN:
             blocks = operators.hessian(self._loss, self._vector.variables, disconnected="zero")
-            rows = [self._rows(row, v.shape.num_elements()) for row, v in zip(blocks, self._vector.variables)]
+            rows = [
+                self._rows(row, v.shape.num_elements()) for row, v in zip(blocks, self._vector.variables, strict=True)
+            ]
             self._tensors["hessian"] = tf.concat(rows, 0)
         if name not in _WITH_HESSIAN_PRODUCT:
             return {}
@@ -211,12 +213,12 @@ class ScipyOptimizer(ScipyInterface):
                 weights = tf.placeholder(tf.float64, [None], name="multipliers")
                 sizes = [tf.size(t) for t in tensors]
                 split = tf.split(weights, sizes, num=len(sizes))
-                parts = [tf.cast(tf.reshape(w, tf.shape(t)), t.dtype) for w, t in zip(split, tensors)]
+                parts = [tf.cast(tf.reshape(w, tf.shape(t)), t.dtype) for w, t in zip(split, tensors, strict=True)]
                 products[kind] = self._product(tensors, parts), weights
         return products
 
     def _product(self, ys: Sequence[tf.Tensor], seeds: Sequence[tf.Tensor]) -> tf.Tensor:
-        weighted = tf.add_n([tf.reduce_sum(y * s) for y, s in zip(ys, seeds)])
+        weighted = tf.add_n([tf.reduce_sum(y * s) for y, s in zip(ys, seeds, strict=True)])
         tangents = self._vector.unpack(self._tangent)
         return self._vector.pack(operators.hvp(weighted, self._vector.variables, tangents, disconnected="zero"))
 

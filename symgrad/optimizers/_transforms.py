@@ -101,7 +101,7 @@ def clip_by_global_norm(norm: float) -> _Pairwise:
         grads = [summed(grad) for grad, _ in pairs]
         factor = _shrink_to(norm, _length([values_of(grad) for grad in grads]))
         scaled = [_on_values(lambda values: _scaled(values, factor), grad) for grad in grads]
-        return [(grad, var) for grad, (_, var) in zip(scaled, pairs)]
+        return [(grad, var) for grad, (_, var) in zip(scaled, pairs, strict=True)]
 
     transform.__name__ = "clip_by_global_norm"
     return transform

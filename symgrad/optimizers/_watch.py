@@ -43,7 +43,7 @@ class watch(Transform):
                 self._prefix = scope.replace("_summaries", "").rstrip("/")
         hyper, finished = self.optimizer._hyper, self.optimizer._finished_steps
         self._hypers = [tf.cast(hyper.tensor(name, finished), tf.float32) for name in hyper]
-        for name, value in zip(hyper, self._hypers):
+        for name, value in zip(hyper, self._hypers, strict=True):
             self._scalar(name, value)
         for grad, var in pairs:
             values = values_of(summed(grad))

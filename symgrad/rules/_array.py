@@ -75,7 +75,7 @@ def _dynamic_stitch(op, dy):
     numbers = [tf.reshape(tf.range(ends[k] - tf.size(i), ends[k]), tf.shape(i)) for k, i in enumerate(indices)]
     last = tf.dynamic_stitch(list(indices), numbers)
     gradients = []
-    for i, number in zip(indices, numbers):
+    for i, number in zip(indices, numbers, strict=True):
         given = tf.gather(dy, i)
         counts = tf.equal(tf.gather(last, i), number)
         rank = tf.rank(given) - tf.rank(counts)

@@ -69,7 +69,7 @@ def require_linear(op: tf.Operation, gradients: Sequence[tf.Tensor | None], inco
     for reader in _walk.in_order(readers):
         kinds = [found.get(id(t), Dependence.INDEPENDENT) for t in reader.inputs]
         outputs = _through(reader, kinds)
-        found.update((id(t), kind) for t, kind in zip(reader.outputs, outputs))
+        found.update((id(t), kind) for t, kind in zip(reader.outputs, outputs, strict=True))
         if culprit is None and Dependence.NOT_LINEAR in outputs and Dependence.NOT_LINEAR not in kinds:
             culprit = reader
     kinds = [found.get(w, Dependence.INDEPENDENT) for w in wanted]

@@ -151,7 +151,8 @@ transpose("Snapshot")(lambda op, dy: dy)
 _SHIFT = 12
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 _ODD = tuple(range(1, 2 * len(_BERNOULLI), 2))
-_WEIGHTS = tuple(bernoulli / math.factorial(n + 1) for bernoulli, n in zip(_BERNOULLI, _ODD))  # B_2k / (2k)!
+# B_2k / (2k)!
+_WEIGHTS = tuple(number / math.factorial(n + 1) for number, n in zip(_BERNOULLI, _ODD, strict=True))
 
 
 @composite("Zeta", corrects=True)

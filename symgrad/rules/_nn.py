@@ -213,7 +213,7 @@ def _lstm(op, layout, forget_bias, steps, x, cs, h, w, wci, wcf, wco, b):
     wci, wcf, wco = (peephole * p for p in (wci, wcf, wco))
 
     def step(x, cs, h):
-        parts = dict(zip(layout, tf.split(tf.concat([x, h], 1) @ w + b, 4, 1)))
+        parts = dict(zip(layout, tf.split(tf.concat([x, h], 1) @ w + b, 4, 1), strict=True))
         i = tf.sigmoid(parts["i"] + cs * wci)
         f = tf.sigmoid(parts["f"] + forget_bias + cs * wcf)
         ci = tf.tanh(parts["c"])
@@ -233,7 +233,7 @@ def _unroll(step, steps, x, cs, h):
 
     def body(t, cs, h, *lists):
         found = step(tf.gather(x, t), cs, h)
-        written = [raw.TensorListSetItem(input_handle=k, index=t, item=v) for k, v in zip(lists, found)]
+        written = [raw.TensorListSetItem(input_handle=k, index=t, item=v) for k, v in zip(lists, found, strict=True)]
         return t + 1, found[1], found[6], *written
 
     _, _, _, *lists = _tf.while_loop_v2(lambda t, *_: t < steps, body, [tf.constant(0), cs, h, *lists])

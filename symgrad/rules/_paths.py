@@ -40,7 +40,7 @@ def links(op: tf.Operation) -> list[int] | None:
     masks = [[mask << body.offset for mask in _results(body.graph)] for body in inner if body.kind != "cond"]
     if inner[0].kind == "cond":
         return _over_iterations(masks[0])
-    return [functools.reduce(operator.or_, column) for column in zip(*masks)]
+    return [functools.reduce(operator.or_, column) for column in zip(*masks, strict=True)]
 
 
 def _links_of_batch_norm(op: tf.Operation) -> list[int] | None:
@@ -74,7 +74,9 @@ def _over_iterations(once: list[int]) -> list[int]:
     while before != masks:
         before = masks
         feeding = [[i for i in range(len(once)) if mask >> i & 1] for mask in once]
-        masks = [functools.reduce(operator.or_, (before[i] for i in f), m) for f, m in zip(feeding, before)]
+        masks = [
+            functools.reduce(operator.or_, (before[i] for i in f), m) for f, m in zip(feeding, before, strict=True)
+        ]
     return masks
 
 

@@ -21,7 +21,11 @@ _TOLERANCE = 1e-4
 def _of_py_function(op, *cotangents):
     function = _function_of(op)
     moving = [i for i, t in enumerate(op.inputs) if _tensors.is_floating(t)]
-    driven = [k for k, (y, u) in enumerate(zip(op.outputs, cotangents)) if u is not None and _tensors.is_floating(y)]
+    driven = [
+        k
+        for k, (y, u) in enumerate(zip(op.outputs, cotangents, strict=True))
+        if u is not None and _tensors.is_floating(y)
+    ]
     if not moving or not driven:
         return [None] * len(op.inputs)
 

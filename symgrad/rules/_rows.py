@@ -65,7 +65,7 @@ def again(
     new = tf.get_default_graph().create_op(
         op.type, [_here(t) for t in inputs], [t.dtype.base_dtype for t in op.outputs], attrs=attributes, name=op.type
     )
-    for old, fresh in zip(op.outputs, new.outputs) if shaped else ():
+    for old, fresh in zip(op.outputs, new.outputs, strict=True) if shaped else ():
         fresh.set_shape(old.shape)
         _tf.copy_handle_data(old, fresh)
     return new.outputs
@@ -118,7 +118,7 @@ def _one_by_one(op, tangents, moving):
 def total(terms: Sequence[Sequence[tf.Tensor | None]]) -> list[tf.Tensor | None]:
     """Output by output, the sum of what is there."""
     outputs = []
-    for parts in zip(*terms):
+    for parts in zip(*terms, strict=True):
         there = [p for p in parts if p is not None and _tensors.is_differentiable(p)]
         outputs.append(_sum(there) if there else None)
     return outputs
@@ -169,7 +169,7 @@ def by_input(*op_types: str) -> Callable[..., None]:
 
 
 def _terms(op, terms, tangents):
-    parts = [term(op, t) for term, t in zip(terms, tangents) if t is not None]
+    parts = [term(op, t) for term, t in zip(terms, tangents, strict=False) if t is not None]
     if len(parts) == 1:
         return broadcast(parts[0], op.outputs[0])
     return sum(parts[1:], parts[0])

@@ -63,9 +63,9 @@ def _matmul(op, i, reach, constant):
         return _sparse_product(i, reach, sp.csr_array((other.T if flipped[1 - i] else other) != 0), (flipped[i], out))
     batch = "abcdefgh"[: len(out) - 2]
     kinds = ("yx" if flipped[0] else "xy"), ("zy" if flipped[1] else "yz")
-    labels = [batch[len(batch) - len(s) + 2 :] + kind for s, kind in zip(shapes, kinds)]
-    dims = dict(zip(batch + "xz", out))
-    dims.update((c, n) for c, n in zip(labels[0], shapes[0]) if c in "xy")
+    labels = [batch[len(batch) - len(s) + 2 :] + kind for s, kind in zip(shapes, kinds, strict=True)]
+    dims = dict(zip(batch + "xz", out, strict=True))
+    dims.update((c, n) for c, n in zip(labels[0], shapes[0], strict=True) if c in "xy")
     full = [dims[c] for c in labels[i]]
     if full != shapes[i]:  # a batch of one, broadcast
         reach = reach.take(np.broadcast_to(numbers(shapes[i]), full).ravel())
@@ -90,7 +90,7 @@ def _einsum(op, i, reach, constant):
     labels = given.split(",")
     if "." in equation or any(len(set(part)) < len(part) for part in labels):
         return None
-    dims = {c: n for t, part in zip(op.inputs, labels) for c, n in zip(part, shape_of(t))}
+    dims = {c: n for t, part in zip(op.inputs, labels, strict=True) for c, n in zip(part, shape_of(t), strict=True)}
     return _contracted(reach, labels[i], out, dims)
 
 

@@ -80,7 +80,7 @@ class SparseDerivative:
             return tf.identity(values)
 
     def _require_shape(self, shape) -> None:
-        for wanted, got, what in zip((self._recipe.ys, self._recipe.xs), shape, ("rows", "columns")):
+        for wanted, got, what in zip((self._recipe.ys, self._recipe.xs), shape, ("rows", "columns"), strict=True):
             sizes = [tf.TensorShape(t.shape).num_elements() for t in wanted]
             if None not in sizes and sum(sizes) != got:
                 raise PatternError(

@@ -80,7 +80,7 @@ class Flow:
             found = [moving.get(0) if state is None else state.get(op), None]
         else:
             found = self._through(op, moving) if moving else []
-        for t, r in zip(op.outputs, found):
+        for t, r in zip(op.outputs, found, strict=False):
             if r is not None:
                 self.reach[id(t)] = r
                 if id(t) in self._pushed:  # in one turn or another
@@ -153,7 +153,7 @@ class Flow:
         sizes = [size_of(t) if _tensors.is_floating(t) else 1 for t in op.outputs]  # a list or variable counts as one
         return [
             _behind(reach, local, size) if _tensors.is_differentiable(t) else None
-            for t, local, size in zip(op.outputs, locals_, sizes)
+            for t, local, size in zip(op.outputs, locals_, sizes, strict=True)
         ]
 
     def _probe(self, op, i, moving) -> tuple[list[Local | None], str]:
@@ -166,7 +166,7 @@ class Flow:
         if key not in self._probed:
             self._probed[key] = probed(op, i, fixed)
         found = self._probed[key]
-        lost = any(f is None and _tensors.is_floating(t) for f, t in zip(found, op.outputs))
+        lost = any(f is None and _tensors.is_floating(t) for f, t in zip(found, op.outputs, strict=True))
         return (
             found,
             "run by itself it fails, is not linear, or has rows that are too long to be told apart" if lost else "",
@@ -249,7 +249,7 @@ def _spread(op, i, shape, out) -> np.ndarray:
 
 
 def _joined(a: Reaches, b: Reaches) -> Reaches:
-    return [y if x is None else x if y is None else x | y for x, y in zip(a, b)]
+    return [y if x is None else x if y is None else x | y for x, y in zip(a, b, strict=True)]
 
 
 def _behind(reach: Reach, local: Local | None, size: int) -> Reach:

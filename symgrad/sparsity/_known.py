@@ -145,7 +145,7 @@ class Turn:
             return self._found[id(op.inputs[0])]
         if not op.inputs:
             return None, False
-        values, varies = zip(*(self._found[id(t)] for t in op.inputs))
+        values, varies = zip(*(self._found[id(t)] for t in op.inputs), strict=True)
         decides = {"LogicalAnd": False, "LogicalOr": True}.get(op.type)
         if decides is not None and any(v is not None and np.ndim(v) == 0 and bool(v) == decides for v in values):
             return np.bool_(decides), any(varies)
@@ -154,6 +154,6 @@ class Turn:
         results = self._runner.run(op, list(values))
         if results is None:
             return None, any(varies)
-        for t, value in zip(op.outputs, results):
+        for t, value in zip(op.outputs, results, strict=True):
             self._found[id(t)] = value, any(varies)
         return self._found[id(tensor)]

@@ -34,7 +34,7 @@ def around(flow: Flow, op: tf.Operation, moving: dict[int, Any], graphs: tuple[A
       graphs: of the condition and the body.
     """
     cond, body = graphs
-    stays = {k for k, (i, o) in enumerate(zip(body.inputs, body.outputs)) if _same(o) is i}
+    stays = {k for k, (i, o) in enumerate(zip(body.inputs, body.outputs, strict=True)) if _same(o) is i}
     counters = {k: flow.known(t) for k, t in enumerate(op.inputs) if k not in stays and counts(t)}
     state: dict[int, Any] = dict(moving)
     for number in itertools.count():

@@ -36,7 +36,7 @@ class Mirror:
         with self.graph.as_default():
             tf.graph_util.import_graph_def(definition, name="")
         for op in self.graph.get_operations():
-            for copy, old in zip(op.outputs, self.original.get_operation_by_name(op.name).outputs):
+            for copy, old in zip(op.outputs, self.original.get_operation_by_name(op.name).outputs, strict=True):
                 if copy.shape.is_compatible_with(old.shape):
                     copy.set_shape(old.shape)
                 _tf.copy_handle_data(old, copy)
@@ -195,7 +195,7 @@ class Values:
         with unknown[0].graph.as_default():
             shapes = [tf.shape(t) for t in unknown]
         zeros = {t.name: np.zeros(t.shape, t.dtype.as_numpy_dtype) for t in tangents}
-        for t, shape in zip(unknown, shapes):
+        for t, shape in zip(unknown, shapes, strict=True):
             above = _walk.ancestors([shape], every=True)
             found = None if any(map(_drawn, above)) else self._run(shape, above, zeros)
             if found is not None and _entered(t).is_compatible_with(found.tolist()):

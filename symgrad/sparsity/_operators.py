@@ -161,7 +161,7 @@ def _parts(numbers: np.ndarray, xs) -> list[tf.Tensor]:
     starts = np.cumsum([0, *sizes])
     return [
         tf.reshape(tf.cast(tf.constant(numbers[start : start + size]), x.dtype), x.shape)
-        for start, size, x in zip(starts, sizes, xs)
+        for start, size, x in zip(starts[:-1], sizes, xs, strict=True)
     ]
 
 

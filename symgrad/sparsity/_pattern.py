@@ -159,7 +159,7 @@ def _gradients(ys, xs):
     if len(ys) != 1 or ys[0].shape.rank not in (0, None):
         raise ShapeError(f"y must be one scalar, came {[str(y.shape) for y in ys]}; reduce it, or take a Jacobian")
     found = _vjp.vjp(ys, [x.tensor for x in xs], [tf.ones_like(ys[0])])
-    return [x.zeros() if g is None else tf.math.conj(g) for g, x in zip(found, xs)]
+    return [x.zeros() if g is None else tf.math.conj(g) for g, x in zip(found, xs, strict=True)]
 
 
 @dataclass

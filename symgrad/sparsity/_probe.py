@@ -63,7 +63,7 @@ class _Probe:
         self._moving = moving
         self._graph = tf.Graph()
         with self._graph.as_default():
-            inputs = [tf.placeholder(wide(t.dtype), s) for t, s in zip(op.inputs, self._shapes[0])]
+            inputs = [tf.placeholder(wide(t.dtype), s) for t, s in zip(op.inputs, self._shapes[0], strict=True)]
             self._x, self._feed = inputs[moving], {inputs[k]: v for k, v in fixed.items()}
             attributes = {k: _widened(v, wide) for k, v in op.node_def.attr.items() if not k.startswith("_")}
             made = self._graph.create_op(op.type, inputs, [wide(t.dtype) for t in op.outputs], attrs=attributes)

@@ -51,7 +51,7 @@ def _joined(linear: LinearMap | None, how) -> tf.Tensor | None:
     if all(f is None for f in found):
         return None
     flat = []
-    for f, space in zip(found, linear.targets):
+    for f, space in zip(found, linear.targets, strict=True):
         stacked = space.zeros(linear.count) if f is None else f
         flat.append(tf.cast(tf.reshape(stacked, [linear.count, space.size]), dtype))
     return tf.reshape(tf.concat(flat, 1) if len(flat) > 1 else flat[0], [-1])

@@ -109,5 +109,5 @@ def _one_round(apply, place: np.ndarray, buckets: int, numbers: np.ndarray, out:
         index, alone = _alone(scale, sums, check, numbers)
         rows = np.flatnonzero(alone & inside[index])
         parts.append((scale[rows], rows, index[rows]))
-    values, rows, columns = (np.concatenate(p) for p in zip(*parts))
+    values, rows, columns = (np.concatenate(p) for p in zip(*parts, strict=True))
     return sp.csr_array((values, (rows, columns)), (out, len(place)))

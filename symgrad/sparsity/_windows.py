@@ -23,7 +23,7 @@ def _axis(size: int, out: int, how) -> np.ndarray:
 def _touched(size, out, axes, taps=None) -> sp.csr_array:
     """The boolean matrix [places of the output, places of the image]; `taps` says which places of a window count."""
     place = np.zeros((1, 1), np.int64)
-    for n, m, how in zip(size, out, axes):
+    for n, m, how in zip(size, out, axes, strict=True):
         along = _axis(n, m, how)
         joined = place[:, None, :, None] * n + along[None, :, None, :]
         outside = (place[:, None, :, None] < 0) | (along[None, :, None, :] < 0)
@@ -44,7 +44,7 @@ def _axes(op, kernel, strides):
     rates = op.get_attr("dilations")[1:-1] if "dilations" in attributes else [1] * rank
     explicit = list(op.get_attr("explicit_paddings")) if "explicit_paddings" in attributes else []
     before = explicit[2:-2:2] if explicit else [0] * rank
-    return [(k, s, r, op.get_attr("padding"), b) for k, s, r, b in zip(kernel, strides, rates, before)]
+    return [(k, s, r, op.get_attr("padding"), b) for k, s, r, b in zip(kernel, strides, rates, before, strict=True)]
 
 
 def _to_groups(shape, groups):

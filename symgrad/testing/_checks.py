@@ -52,8 +52,8 @@ def check_adjoint(
     """
     probe = Probe(ys, xs, session, feed_dict)
     rng = np.random.default_rng(seed)
-    u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys)]
-    v = [random_like(p.shape, x.dtype, rng) for p, x in zip(probe.points(), probe.xs)]
+    u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys, strict=True)]
+    v = [random_like(p.shape, x.dtype, rng) for p, x in zip(probe.points(), probe.xs, strict=True)]
     lop = operators.Lop(probe.ys, [x.given for x in probe.xs], u, disconnected="zero")
     rop = operators.Rop(probe.ys, [x.given for x in probe.xs], v, method=method, disconnected="zero")
     pulled, pushed = probe.run([lop, rop])
@@ -102,12 +102,12 @@ def check_linear(
     probe = Probe(ys, xs, session, feed_dict)
     rng = np.random.default_rng(seed)
     shapes = probe.shapes()
-    u, w = ([random_like(s, y.dtype, rng) for s, y in zip(shapes, probe.ys)] for _ in range(2))
+    u, w = ([random_like(s, y.dtype, rng) for s, y in zip(shapes, probe.ys, strict=True)] for _ in range(2))
     a, b = 3.0, -1.5  # their sum is not 1, or an added constant would go unseen
-    both = [(a * p + b * q).astype(p.dtype) for p, q in zip(u, w)]
+    both = [(a * p + b * q).astype(p.dtype) for p, q in zip(u, w, strict=True)]
     given = [x.given for x in probe.xs]
     of_u, of_w, of_both = probe.run([operators.Lop(probe.ys, given, c, disconnected="zero") for c in (u, w, both)])
-    off = _norm([m - a * p - b * q for m, p, q in zip(of_both, of_u, of_w)])
+    off = _norm([m - a * p - b * q for m, p, q in zip(of_both, of_u, of_w, strict=True)])
     scale = abs(a) * _norm(of_u) + abs(b) * _norm(of_w)
     error = off / scale if scale else off
     limit = _limit(tol, probe)
@@ -155,11 +155,11 @@ def verify_grad(
     """
     probe = Probe(ys, xs, session, feed_dict)
     rng = np.random.default_rng(seed)
-    u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys)]
+    u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys, strict=True)]
     pulled = probe.run(operators.Lop(probe.ys, [x.given for x in probe.xs], u, disconnected="zero"))
     limit = tolerance([t.dtype for t in (*probe.xs, *probe.ys)]) if tol is None else tol
     worst = 0.0
-    for x, point, gradient in zip(probe.xs, probe.points(), pulled):
+    for x, point, gradient in zip(probe.xs, probe.points(), pulled, strict=True):
         directions = _directions(point, x.dtype, rng)
         got = np.array([inner([gradient], [d]) for d in directions])
         want = np.array([inner(u, directional(probe, x, point, d, eps)) for d in directions])

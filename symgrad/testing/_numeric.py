@@ -41,14 +41,14 @@ def numeric_jacobian(
     """
     probe = Probe(ys, xs, session, feed_dict)
     points = probe.points()
-    columns = [_columns(probe, x, point, eps) for x, point in zip(probe.xs, points)]
+    columns = [_columns(probe, x, point, eps) for x, point in zip(probe.xs, points, strict=True)]
     blocks = []
     for k, shape in enumerate(probe.shapes()):
         row = [
             np.stack([c[k] for c in column], -1).reshape(shape + point.shape)
             if column
             else np.zeros(shape + point.shape)
-            for column, point in zip(columns, points)
+            for column, point in zip(columns, points, strict=True)
         ]
         blocks.append(_tensors.pack(xs, row))
     return _tensors.pack(ys, blocks)
@@ -67,10 +67,10 @@ def directional(
     move = (eps * direction).astype(point.dtype)
     ahead = probe.run(probe.ys, [(x, point + move)])
     behind = probe.run(probe.ys, [(x, point - move)])
-    return [np.asarray((a - b) / (2 * eps)) for a, b in zip(ahead, behind)]
+    return [np.asarray((a - b) / (2 * eps)) for a, b in zip(ahead, behind, strict=True)]
 
 
 def numeric_rop(probe: Probe, points: Sequence[np.ndarray], tangents: Sequence[np.ndarray]) -> list[np.ndarray]:
     """J v by central differences, one x at a time: an x that is fed hides what flows in from an x upstream."""
-    parts = [directional(probe, x, p, v) for x, p, v in zip(probe.xs, points, tangents) if p.size]
+    parts = [directional(probe, x, p, v) for x, p, v in zip(probe.xs, points, tangents, strict=True) if p.size]
     return [np.sum([part[k] for part in parts], axis=0) for k in range(len(probe.ys))]

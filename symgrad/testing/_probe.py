@@ -66,7 +66,7 @@ class Probe:
                 self._assign(variable, value)
             yield
         finally:
-            for (variable, _), value in zip(variables, before):
+            for (variable, _), value in zip(variables, before, strict=True):
                 self._assign(variable, value)
 
     def _assign(self, variable: tf.Variable, value: np.ndarray) -> None:
@@ -100,7 +100,7 @@ def random_like(shape: Sequence[int], dtype: tf.DType, rng: np.random.Generator)
 
 def inner(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> float:
     """The real inner product Re sum conj(a) b, in double precision."""
-    return float(sum(np.vdot(_wide(p), _wide(q)).real for p, q in zip(a, b)))
+    return float(sum(np.vdot(_wide(p), _wide(q)).real for p, q in zip(a, b, strict=True)))
 
 
 def _wide(array: np.ndarray) -> np.ndarray:

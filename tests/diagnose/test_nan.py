@@ -175,7 +175,7 @@ def test_the_private_run_gives_what_the_session_gives(case):
         fetches += [g for g in grads if isinstance(g, tf.Tensor)]
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
-            for there, here in zip(session.run(fetches), PrivateRun(fetches, session, None).results):
+            for there, here in zip(session.run(fetches), PrivateRun(fetches, session, None).results, strict=True):
                 np.testing.assert_allclose(here, there, rtol=1e-6, atol=1e-9)  # Grappler may reorder sums
             assert nan_origin(ys, session=session) == []
 
@@ -308,7 +308,7 @@ def test_a_training_step_is_looked_at_and_not_made(use_resource):
             before = session.run(tf.global_variables())
             (found,) = nan_origin(train, session=session)
             assert (found.op_type, found.forward, found.x) == ("SqrtGrad", "root", train.name)
-            for old, new in zip(before, session.run(tf.global_variables())):
+            for old, new in zip(before, session.run(tf.global_variables()), strict=True):
                 np.testing.assert_array_equal(old, new)
 
 

@@ -41,7 +41,7 @@ def check(findings, case, name=str):
         finding = found[cause, op]
         assert tuple(map(name, finding.path)) == path or not path
         assert len(finding.within) == len(case.within)
-        assert all(part in told for part, told in zip(case.within, finding.within))
+        assert all(part in told for part, told in zip(case.within, finding.within, strict=True))
 
 
 def unnumbered(name):

@@ -84,7 +84,7 @@ def test_through_a_waist_to_several_xs(session, rng):
     y = tf.exp(h) @ tf.constant(rng.standard_normal((4, 41)))
     want = session.run(symgrad.jacobian([y, a], [a, b]))
     got = session.run(symgrad.jacobian([y, a], [a, b], devices=TWO))
-    for one, other in zip(tf.nest.flatten(got), tf.nest.flatten(want)):
+    for one, other in zip(tf.nest.flatten(got), tf.nest.flatten(want), strict=True):
         np.testing.assert_allclose(one, other, rtol=ROUNDING, atol=ROUNDING)
     blocks, _ = collect(y, a, session, block_size=10, devices=TWO)
     np.testing.assert_allclose(blocks, want[0][0][0], rtol=ROUNDING, atol=ROUNDING)
@@ -116,7 +116,7 @@ def test_sizes_that_are_not_known(session, rng):
     np.testing.assert_allclose(got, want, rtol=ROUNDING, atol=ROUNDING)
     blocks = dict.fromkeys(range(10))
     for rows, block in symgrad.jacobian_blocks(y, w, session=session, feed_dict=feeds, block_size=3, devices=TWO):
-        blocks.update(zip(range(10)[rows], block))
+        blocks.update(zip(range(10)[rows], block, strict=True))
     np.testing.assert_allclose([blocks[i] for i in range(10)], want.reshape(10, 3, 2), rtol=ROUNDING, atol=ROUNDING)
 
 

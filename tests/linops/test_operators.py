@@ -37,7 +37,7 @@ def flattened(blocks, rows):
 
 def dense_hessian(session, loss, xs):
     rows = session.run(symgrad.hessian(loss, xs))
-    return np.concatenate([flattened(row, int(np.prod(x.shape.as_list()))) for row, x in zip(rows, xs)])
+    return np.concatenate([flattened(row, int(np.prod(x.shape.as_list()))) for row, x in zip(rows, xs, strict=True)])
 
 
 def dense_jacobian(session, y, xs):
@@ -114,7 +114,7 @@ def test_sampled_fisher_comes_near_the_exact_one(session, rng, likelihood):
     session.run(w.initializer)
     z = session.run(outputs)
     expected = np.zeros((6, 6))
-    for row, x in zip(z, X):
+    for row, x in zip(z, X, strict=True):
         softmax = np.exp(row) / np.sum(np.exp(row))
         sigmoid = 1 / (1 + np.exp(-row))
         inner = {

@@ -37,7 +37,7 @@ def test_rop(case, method):
         ys, xs = case(rng)
         probe = Probe(ys, xs, None, None)
         points = probe.points()
-        v = [random_like(p.shape, x.dtype, rng) for p, x in zip(points, probe.xs)]
+        v = [random_like(p.shape, x.dtype, rng) for p, x in zip(points, probe.xs, strict=True)]
         want = numeric_rop(probe, points, v)
         got = symgrad.Rop(ys, xs, tf.nest.pack_sequence_as(xs, v), method=method, disconnected="zero")
         for g, w in zip(probe.run(tf.nest.flatten(got)), want, strict=True):

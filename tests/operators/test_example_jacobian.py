@@ -28,7 +28,7 @@ def compare(session, y, xs, rows, feeds=None):
     built = symgrad.example_jacobian(y, xs, rows=rows)
     session.run(tf.global_variables_initializer())
     got, want = session.run((built, symgrad.jacobian(y, xs)), feeds)
-    for g, w in zip(tf.nest.flatten(got), tf.nest.flatten(want)):
+    for g, w in zip(tf.nest.flatten(got), tf.nest.flatten(want), strict=True):
         np.testing.assert_allclose(g, w, rtol=ROUNDING, atol=ROUNDING * np.max(np.abs(w), initial=1.0))
     return built
 

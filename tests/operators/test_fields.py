@@ -36,7 +36,7 @@ def network(x, width=8, seed=0):
     weights = [tf.constant(rng.standard_normal(s) / math.sqrt(s[0]), x.dtype) for s in itertools.pairwise(sizes)]
     biases = [tf.constant(rng.standard_normal(n), x.dtype) for n in sizes[1:]]
     y = x
-    for w, b in zip(weights[:-1], biases):
+    for w, b in zip(weights[:-1], biases, strict=True):
         y = tf.tanh(tf.matmul(y, w) + b)
     return tf.matmul(y, weights[-1]) + biases[-1], [*weights, *biases[:-1]]
 
@@ -123,7 +123,7 @@ def test_a_laplacian_and_its_gradient_by_the_weights(d, run, rng):
     pairs = [[f, tf.gradients(tf.reduce_mean(f**2), weights)] for f in (got, want)]
     (a, da), (b, db) = run(pairs)
     close(a, b)
-    for g, h in zip(da, db):
+    for g, h in zip(da, db, strict=True):
         close(g, h)
     close(run(first), run(tf.gradients(y, x)[0])[:, None, :])
 
@@ -189,7 +189,7 @@ def test_directional_derivatives(run, rng):
     for _ in range(4):
         tensor = tf.reduce_sum(tf.gradients(tensor, x)[0] * v, 1, keepdims=True)
         want.append(tensor)
-    for g, w in zip(got, run(want)):
+    for g, w in zip(got, run(want), strict=True):
         close(g, w)
     own = rng.standard_normal((5, 3))  # one for each point
     second = run(symgrad.directional(y, x, tf.constant(own), 2))[1]

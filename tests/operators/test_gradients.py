@@ -21,8 +21,8 @@ def test_equals_tf_gradients(case, run):
     seeds = [tf.ones_like(y) for y in ys]  # for complex ys tf.gradients wants them
     ours, theirs = symgrad.gradients(ys, xs, seeds), tf.gradients(ys, xs, seeds)
     assert [type(a) for a in ours] == [type(b) for b in theirs]
-    for a, b in zip(*run([ours, theirs])):
-        for p, q in zip(tf.nest.flatten(a), tf.nest.flatten(b)):
+    for a, b in zip(*run([ours, theirs]), strict=True):
+        for p, q in zip(tf.nest.flatten(a), tf.nest.flatten(b), strict=True):
             np.testing.assert_allclose(p, q, rtol=1e-12, atol=1e-14)  # float64, the same ops in possibly another order
 
 

@@ -27,7 +27,9 @@ def scalar(ys):
 
 def matrix(blocks, sizes):
     """The Hessian as one matrix."""
-    return np.block([[np.reshape(b, (n, m)) for b, m in zip(row, sizes)] for row, n in zip(blocks, sizes)])
+    return np.block(
+        [[np.reshape(b, (n, m)) for b, m in zip(row, sizes, strict=True)] for row, n in zip(blocks, sizes, strict=True)]
+    )
 
 
 # Their graphs hold the second derivative back.
@@ -50,8 +52,8 @@ def test_symmetric_and_equal_to_differences_of_the_gradient(case, session):
     if case.name == "x_upstream_of_x":
         return
     gradients = symgrad.Lop(y, xs, 1.0, disconnected="zero")
-    for row, want in zip(blocks, numeric_jacobian(gradients, xs, session=session)):
-        for b, w in zip(row, want):
+    for row, want in zip(blocks, numeric_jacobian(gradients, xs, session=session), strict=True):
+        for b, w in zip(row, want, strict=True):
             assert b.shape == w.shape
             close(b, w)
 
@@ -121,10 +123,10 @@ def test_hvp_is_the_hessian_times_the_vector(session, network, rng):
     got = session.run(symgrad.hvp(loss, xs, v))
     blocks = session.run(symgrad.hessian(loss, xs))
     flat = tf.nest.flatten(v)
-    for row, g in zip((blocks[k] for k in ("x",)), [got["x"]]):
-        want = sum(np.tensordot(b, u, u.ndim) for b, u in zip(tf.nest.flatten(row), flat))
+    for row, g in zip((blocks[k] for k in ("x",)), [got["x"]], strict=True):
+        want = sum(np.tensordot(b, u, u.ndim) for b, u in zip(tf.nest.flatten(row), flat, strict=True))
         close(g, want, ROUNDING)
-    want = sum(np.tensordot(b, u, u.ndim) for b, u in zip(tf.nest.flatten(blocks["w"][1]), flat))
+    want = sum(np.tensordot(b, u, u.ndim) for b, u in zip(tf.nest.flatten(blocks["w"][1]), flat, strict=True))
     close(got["w"][1], want, ROUNDING)
 
 

@@ -15,7 +15,7 @@ DIFFERENCES = 1e-6  # what central differences of step 6e-6 leave of smooth func
 
 
 def collect(y, x, session, **options):
-    rows, blocks = zip(*symgrad.jacobian_blocks(y, x, session=session, **options))
+    rows, blocks = zip(*symgrad.jacobian_blocks(y, x, session=session, **options), strict=True)
     assert [r.start for r in rows] == [0, *(r.stop for r in rows[:-1])]
     assert [len(b) for b in blocks] == [r.stop - r.start for r in rows]
     return np.concatenate(blocks), len(blocks)

@@ -115,7 +115,7 @@ def continued(folder, way):
     second[0]()
     status.assert_existing_objects_matched()
     second[0]()
-    return max(float(np.abs(a - np.asarray(b)).max()) for a, b in zip(want, second[2]))
+    return max(float(np.abs(a - np.asarray(b)).max()) for a, b in zip(want, second[2], strict=True))
 
 
 def of_model(layers, how):
@@ -151,9 +151,11 @@ def main():
         want = on_one_device(make)
         for mode, reduction in CASES[name]:
             got = on_two_replicas(mode, make, reduction)
-            apart[f"{name} {mode} {reduction}"] = max(float(np.abs(a - b).max()) for a, b in zip(want, got))
+            apart[f"{name} {mode} {reduction}"] = max(
+                float(np.abs(a - b).max()) for a, b in zip(want, got, strict=True)
+            )
     for name, layers in (("keras", keras.layers), ("tf_keras", tf_keras.layers)):
-        pairs = zip(of_model(layers, "one"), of_model(layers, "two"))
+        pairs = zip(of_model(layers, "one"), of_model(layers, "two"), strict=True)
         apart[f"model of {name}"] = max(float(np.abs(a - b).max()) for a, b in pairs)
     with tempfile.TemporaryDirectory() as folder:
         for way in ("onto two", "onto one"):

@@ -74,7 +74,7 @@ def test_a_bad_gradient_is_as_if_it_had_not_come(name, order, graph, session):
         assert all(np.all(np.isfinite(value)) for value in want)
         for where, value in itertools.product(places, bad):
             got = run.after(session, np.insert(GOOD, where, value))
-            for ours, clean in zip(got, want):
+            for ours, clean in zip(got, want, strict=True):
                 np.testing.assert_array_equal(ours, clean, err_msg=f"{where} {value}")
 
 
@@ -84,7 +84,7 @@ def test_behind_the_accumulation_the_whole_step_is_left_out(gate, graph, session
     clean = run.after(session, GOOD[2:])
     for bad in (np.nan, np.inf):
         for first in ([bad, 1.0], [1.0, bad], [bad, bad]):
-            for ours, want in zip(run.after(session, [*first, *GOOD[2:]]), clean):
+            for ours, want in zip(run.after(session, [*first, *GOOD[2:]]), clean, strict=True):
                 np.testing.assert_array_equal(ours, want)
 
 

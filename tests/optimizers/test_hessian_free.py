@@ -44,7 +44,7 @@ def test_a_damped_step_against_a_dense_solution(session, rng):
     session.run(tf.global_variables_initializer())
     before, p = session.run([w, tf.nn.softmax(logits)])
     told = session.run([step, minimizer.report])[1]
-    G = sum(np.kron(np.outer(a, a), np.diag(q) - np.outer(q, q)) for a, q in zip(x, p)) / 20
+    G = sum(np.kron(np.outer(a, a), np.diag(q) - np.outer(q, q)) for a, q in zip(x, p, strict=True)) / 20
     g = (x.T @ (p - np.eye(4)[labels]) / 20).ravel()
     want = -np.linalg.solve(G + 0.5 * np.eye(12), g)
     d = (session.run(w) - before).ravel()
@@ -138,7 +138,7 @@ def test_a_saver_resumes_bit_for_bit_in_a_finalized_graph(session, rng, tmp_path
         session.run(step)
         after.append(session.run(all_of_it))
         saver.restore(session, path)
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(*after))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(*after, strict=True))
 
 
 def test_one_dropout_mask_a_step(session, rng):

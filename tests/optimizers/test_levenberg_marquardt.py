@@ -105,7 +105,7 @@ def test_rows_change_nothing_but_the_time(session, rng):
         for _ in range(4):
             session.run(step)
         found.append(session.run(tf.trainable_variables()))
-    for a, b in zip(*found):
+    for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8)  # the Jacobians differ by rounding, the steps by its condition
 
 
@@ -125,7 +125,7 @@ def test_a_saver_resumes_bit_for_bit_in_a_finalized_graph(session, rng, tmp_path
             session.run(step)
         after.append(session.run(all_of_it))
         saver.restore(session, path)
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(*after))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(*after, strict=True))
     assert session.run(count) == 3
 
 

@@ -31,7 +31,7 @@ def test_fifty_steps_equal_tensorflows(name, use_resource, pair_of_variables):
                 session.run(step)
             ends.append(session.run([x, table, loss, tf.train.get_global_step()]))
     ours, theirs = ends
-    for mine, other in zip(ours, theirs):
+    for mine, other in zip(ours, theirs, strict=True):
         # The same kernel on the same numbers; only the sum over repeated rows may be ordered differently: a few ulp.
         np.testing.assert_allclose(mine, other, rtol=1e-6)
     assert ours[3] == 50

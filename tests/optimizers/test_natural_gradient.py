@@ -47,7 +47,7 @@ def test_the_direction_against_the_dense_matrix(session, rng):
     session.run(tf.global_variables_initializer())
     before, g, p = session.run([w, gradient, tf.nn.softmax(logits)])
     told = session.run([step, natural.report])[1]
-    F = sum(np.kron(np.outer(a, a), np.diag(q) - np.outer(q, q)) for a, q in zip(x, p)) / 12
+    F = sum(np.kron(np.outer(a, a), np.diag(q) - np.outer(q, q)) for a, q in zip(x, p, strict=True)) / 12
     want = np.linalg.solve(F + 0.3 * np.eye(12), g.ravel())
     np.testing.assert_allclose(before - session.run(w), want.reshape(3, 4), rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(told["kl"], between(x @ before, x @ session.run(w)), rtol=1e-8)
@@ -100,10 +100,10 @@ def test_both_kinds_of_loop_give_one_direction(session, rng):
             rng = np.random.default_rng(seed)
             variables, logits = rnn_policy(rng, v2)
             natural = natural_gradient(divergence(logits), damping=1e-2, iterations=4)
-            pairs = list(zip(symgrad.gradients(surrogate(logits, rng), variables), variables))
+            pairs = list(zip(symgrad.gradients(surrogate(logits, rng), variables), variables, strict=True))
             found.append([grad for grad, _ in natural(pairs)])
     session.run(tf.global_variables_initializer())
-    for a, b in zip(*session.run(found)):
+    for a, b in zip(*session.run(found), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 

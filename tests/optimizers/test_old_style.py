@@ -72,7 +72,7 @@ def test_every_hook_works_as_it_did(use_resource, pair_of_variables):
             ends.append((session.run([x, table, optimizer.get_slot(x, "m"), tf.train.get_global_step()]), names))
     (ours, our_names), (theirs, their_names) = ends
     assert our_names == their_names
-    for mine, other in zip(ours, theirs):
+    for mine, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(mine, other)
 
 

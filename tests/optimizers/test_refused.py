@@ -84,7 +84,9 @@ def test_a_tensor_out_of_range_is_refused_when_it_comes(make, bad, good, graph, 
 )
 def test_positions_mean_what_they_mean_in_tf_train(theirs, ours, values, graph, session):
     ends = [tf.Variable([1.0, -2.0]) for _ in range(2)]
-    steps = [make(*values).minimize(tf.reduce_sum(x * x), var_list=[x]) for make, x in zip((theirs, ours), ends)]
+    steps = [
+        make(*values).minimize(tf.reduce_sum(x * x), var_list=[x]) for make, x in zip((theirs, ours), ends, strict=True)
+    ]
     session.run(tf.global_variables_initializer())
     session.run(steps)
     session.run(steps)
@@ -105,7 +107,7 @@ def test_lengths_whose_squares_overflow_are_clipped(clip, dtype, long, graph, se
     x = tf.Variable(np.ones(2, dtype))
     clipped = [clip(1.0)([(tf.constant(np.array(g, dtype)), x)])[0][0] for g in (long, [0, 0], [0.3, 0.4])]
     tolerance = 2 * np.finfo(dtype).eps  # one rounding of the factor, one of the product
-    for got, want in zip(session.run(clipped), ([0.6, 0.8], [0, 0], [0.3, 0.4])):
+    for got, want in zip(session.run(clipped), ([0.6, 0.8], [0, 0], [0.3, 0.4]), strict=True):
         np.testing.assert_allclose(got, want, rtol=tolerance)
 
 

@@ -58,7 +58,7 @@ def test_tensorflows_checkpoint_goes_on_bit_for_bit(name, use_resource, pair_of_
         assert {v.name for v in tf.global_variables()} == names
         tf.train.Saver().restore(session, path)
         steps(session, step, 5)
-        for got, value in zip(session.run(variables), want):
+        for got, value in zip(session.run(variables), want, strict=True):
             np.testing.assert_array_equal(got, value)
 
 
@@ -224,7 +224,7 @@ def test_two_optimizers_on_one_graph(graph, session):
     steps(session, step, 3)
     together = session.run([x, y])
     assert {v.op.name for v in second.variables()} == {"beta1_power_1", "beta2_power_1", "y/Adam", "y/Adam_1"}
-    for rate, want in zip((0.1, 0.2), together):
+    for rate, want in zip((0.1, 0.2), together, strict=True):
         with tf.Graph().as_default(), tf.Session() as alone:
             x = tf.Variable(1.0)
             step = Adam(rate).minimize(x * x)

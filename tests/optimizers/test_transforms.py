@@ -112,7 +112,7 @@ def test_decoupled_decay_makes_adamw_of_adam():
     rate = np.float64(0.01)
     ours = trained(lambda: Adam(rate, transforms=[optimizers.decoupled_decay(0.1)]))
     want = trained(lambda: AdamW(rate, np.float64(0.1)))
-    for mine, value in zip(ours, want):
+    for mine, value in zip(ours, want, strict=True):
         # Kernel and formula, and x (1 - ab) - c for x - abx - c: float64 roundings in another order.
         np.testing.assert_allclose(mine, value, rtol=1e-12)
 
@@ -148,7 +148,7 @@ def test_transforms_act_in_their_order(graph, session):
     double = lambda pairs: [(2 * grad, variable) for grad, variable in pairs]  # noqa: E731
     clip = optimizers.clip_by_value(-1.0, 1.0)
     steps = [SGD(0.1, transforms=chain).minimize(x) for chain in ([double, clip], [clip, double])]
-    for step, want in zip(steps, (0.9, 0.8)):
+    for step, want in zip(steps, (0.9, 0.8), strict=True):
         session.run(tf.global_variables_initializer())
         session.run(step)
         assert session.run(x) == pytest.approx(want)

@@ -47,7 +47,7 @@ def test_summaries_of_a_graph(use_resource, graph, session):
     assert got.keys() == WANT.keys()
     for tag, value in WANT.items():
         assert got[tag] == pytest.approx(value, rel=1e-5), tag
-    for ours, value in zip(session.run([x, table]), before):
+    for ours, value in zip(session.run([x, table]), before, strict=True):
         np.testing.assert_array_equal(ours, value)
 
 

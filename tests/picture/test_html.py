@@ -116,7 +116,7 @@ def names_of(data):
         group_names.append(name or derived)
     return [
         group_names[group] if last == 0 else f"{data['scopes'][scope]}/{last}" if data["scopes"][scope] else last
-        for group, last, scope in zip(ops["group"], ops["last"], ops["scope"])
+        for group, last, scope in zip(ops["group"], ops["last"], ops["scope"], strict=True)
     ]
 
 
@@ -130,7 +130,9 @@ def test_edges_survive_packing():
     graph = build(network())
     data = data_of(to_html(graph))
     names = names_of(data)
-    edges = {(names[b - back], names[b]) for b, back in zip(data["edges"]["target"], data["edges"]["back"])}
+    edges = {
+        (names[b - back], names[b]) for b, back in zip(data["edges"]["target"], data["edges"]["back"], strict=True)
+    }
     assert edges == {(a, b) for a, b in graph.edges() if a != b}
 
 
@@ -139,7 +141,7 @@ def test_numbers_of_nodes_become_colourings():
     nx.set_node_attributes(graph, {"layer/matmul": 2.5, "layer/y": float("nan")}, "seconds")
     data = data_of(to_html(graph, color="seconds"))
     assert data["colour"] == "seconds"
-    values = dict(zip(names_of(data), data["numbers"]["seconds"]))
+    values = dict(zip(names_of(data), data["numbers"]["seconds"], strict=True))
     assert values["layer/matmul"] == 2.5
     assert {value for name, value in values.items() if name != "layer/matmul"} == {None}
     with pytest.raises(ValueError, match=r"color is 'flops'; this graph can be coloured by role, .*, seconds"):

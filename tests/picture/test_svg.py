@@ -54,7 +54,7 @@ def test_a_gradient_stands_to_the_right_of_its_forward_op_in_the_same_row():
     forward = sorted(found["Tanh"], key=lambda p: p[1])
     gradient = sorted(found["TanhGrad"], key=lambda p: p[1])
     assert len(forward) == len(gradient) == 2
-    for (fx, fy), (gx, gy) in zip(forward, gradient):
+    for (fx, fy), (gx, gy) in zip(forward, gradient, strict=True):
         assert gx > fx
         assert gy == fy
     assert forward[0][1] < forward[1][1], "inputs above outputs"

@@ -53,8 +53,11 @@ def off(got, want):
 
 def adjoint_off(u, pushed, pulled, v):
     """|<u, J v> - <J^T u, v>| relative to the sizes of the products."""
-    left = sum(np.vdot(wide(a), wide(b)).real for a, b in zip(u, pushed))
-    right = sum(np.vdot(wide(a), wide(b)).real for a, b in zip(pulled, v))
-    size = sum(np.linalg.norm(flat(a)) * np.linalg.norm(flat(b)) for a, b in [*zip(u, pushed), *zip(pulled, v)])
+    left = sum(np.vdot(wide(a), wide(b)).real for a, b in zip(u, pushed, strict=True))
+    right = sum(np.vdot(wide(a), wide(b)).real for a, b in zip(pulled, v, strict=True))
+    size = sum(
+        np.linalg.norm(flat(a)) * np.linalg.norm(flat(b))
+        for a, b in [*zip(u, pushed, strict=True), *zip(pulled, v, strict=True)]
+    )
     worst = abs(left - right) / max(1.0, size)
     return float(worst) if np.isfinite(worst) else np.inf

@@ -49,12 +49,12 @@ class Differences:
         return "" if self.tolerance < 1e-3 else "differences that do not agree"
 
     def _slopes(self, at, k):
-        rows = zip(at[k], at[-k], at[2 * k], at[-2 * k])
+        rows = zip(at[k], at[-k], at[2 * k], at[-2 * k], strict=True)
         return [(8 * (a - b) - (c - d)) / (12 * k * STEP) for a, b, c, d in rows]
 
     def _no_kink(self, at):
         """The one-sided slopes differ by what shrinks with the step."""
-        for centre, a, b, c, d, slope in zip(at[0], at[1], at[-1], at[2], at[-2], self.derivative):
+        for centre, a, b, c, d, slope in zip(at[0], at[1], at[-1], at[2], at[-2], self.derivative, strict=True):
             near, far = (a + b - 2 * centre) / STEP, (c + d - 2 * centre) / (2 * STEP)
             kink = flat(2 * near - far)
             if np.max(np.abs(kink), initial=0) > 1e-4 * max(1, np.max(np.abs(flat(slope)), initial=0)):

@@ -93,7 +93,7 @@ class Judge:
         self.trial.say(verdict, call, detail)
 
     def _times_v(self, rows):
-        return [sum(contract(block, v) for block, v in zip(row, self.trial.v)) for row in rows]
+        return [sum(contract(block, v) for block, v in zip(row, self.trial.v, strict=True)) for row in rows]
 
     def _pushed(self, call, value):
         """J v against differences."""
@@ -105,7 +105,7 @@ class Judge:
     def _numbers(self, call, value, slopes):
         if not slopes.good:
             return self._say("unjudged", call, slopes.why)
-        for got, want in zip(value, slopes.derivative):
+        for got, want in zip(value, slopes.derivative, strict=True):
             if np.shape(got) != np.shape(want):
                 return self._say("wrong", call, f"shape {np.shape(got)}, wanted {np.shape(want)}")
         worst = max(map(off, value, slopes.derivative), default=0.0)
@@ -134,7 +134,7 @@ class Judge:
 
     def _pulled(self, call, value):
         """<J^T u, v> against <u, J v> of differences; `gradients` may be wrong as tf.gradients is."""
-        for got, v in zip(value, self.trial.v):
+        for got, v in zip(value, self.trial.v, strict=True):
             if np.shape(got) != np.shape(v):
                 return self._say("wrong", call, f"shape {np.shape(got)}, wanted {np.shape(v)}")
         if not self.slopes.good or not finite(value):
@@ -192,8 +192,8 @@ class Judge:
             return self._say("unjudged", call, self.slopes.why or "no Lop")
         u = [self.want[0], *(np.zeros_like(w) for w in self.want[1:])]
         self.trial.at([], 0.0)
-        want = self.trial.session.run(self.trial.results[self.lop], dict(zip(self.trial.u, u)))
-        worst = max((off(g, w) for g, w in zip(value, want)), default=0.0)
+        want = self.trial.session.run(self.trial.results[self.lop], dict(zip(self.trial.u, u, strict=True)))
+        worst = max((off(g, w) for g, w in zip(value, want, strict=True)), default=0.0)
         return self._within(call, worst, 10 * self.slopes.tolerance, "J^T J v")
 
     def _second(self):
@@ -227,7 +227,9 @@ class Judge:
         second = Differences(lambda t: trial.at(gradient, t))
         why = trial.coarse or slope.why or (second.why and f"of the gradient: {second.why}")
         if not why:
-            bad = abs(sum(np.vdot(g, v).real for g, v in zip(second.centre, trial.v)) - slope.derivative[0])
+            bad = abs(
+                sum(np.vdot(g, v).real for g, v in zip(second.centre, trial.v, strict=True)) - slope.derivative[0]
+            )
             if bad > slope.tolerance * max(1, abs(slope.derivative[0])):
                 why = "the gradient is wrong itself"
         return second, why

@@ -85,7 +85,7 @@ class Trial:
         self.session.run(self.initial)
         first = [np.array(y) for y in self.session.run(self.ys)]
         again = self.session.run(self.ys)
-        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again)):
+        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again, strict=True)):
             raise ArithmeticError("not the same twice")
         return first
 
@@ -102,7 +102,7 @@ class Trial:
         want = baseline.values(self.source)
         if want is None or not self.double or not all(np.isrealobj(w) and np.all(np.isfinite(w)) for w in want):
             return self.say("unjudged", "y", "a derivative inside that tf.gradients does not give, or complex")
-        worst = max(off(g, w) for g, w in zip(self.before, want))
+        worst = max(off(g, w) for g, w in zip(self.before, want, strict=True))
         return self.say("right" if worst <= 1e-6 else "wrong", "y", f"off by {worst:.1e} from tf.gradients inside")
 
     def _vectors(self):
@@ -111,7 +111,7 @@ class Trial:
         self.points = {leaf: values[leaf] for _, leaf in self.program.xs}
         self.v = [like(values[leaf], rng) for _, leaf in self.program.xs]
         self.u_values = [like(y, rng) for y in self.before]
-        self.u = [tf.placeholder_with_default(u, y.shape) for u, y in zip(self.u_values, self.ys)]
+        self.u = [tf.placeholder_with_default(u, y.shape) for u, y in zip(self.u_values, self.ys, strict=True)]
         real = [tf.math.real(y) if y.dtype.is_complex else y for y in self.ys]
         size = tf.reduce_sum(tf.square(tf.abs(self.ys[0])))
         self.loss = tf.add_n([tf.reduce_sum(tf.cast(r, size.dtype)) for r in real])
@@ -167,7 +167,7 @@ class Trial:
     def at(self, fetches, t, v=None):
         """The fetches where each x is moved by t v; what several xs add to one leaf adds up."""
         moved, feeds = dict(self.points), {}
-        for (_, leaf), direction in zip(self.program.xs, self.v if v is None else v):
+        for (_, leaf), direction in zip(self.program.xs, self.v if v is None else v, strict=True):
             moved[leaf] = moved[leaf] + t * direction
         for leaf, value in moved.items():
             if leaf in self.moves:
@@ -189,7 +189,9 @@ class Trial:
         except Exception as error:
             self.say("harmed", "y in its session", said(error))
         else:
-            if self.double and any(off(a, b) > 1e-6 and np.all(np.isfinite(b)) for a, b in zip(again, self.before)):
+            if self.double and any(
+                off(a, b) > 1e-6 and np.all(np.isfinite(b)) for a, b in zip(again, self.before, strict=True)
+            ):
                 self.say("harmed", "y in its session", "another value")
         plain, error = baseline.later(self.ys, self.xs, self.u, self.initial)
         if error and baseline.later_alone(self.source) is None:

@@ -15,7 +15,10 @@ def dense(ys, xs, run):
     ys, xs = tf.nest.flatten(ys), tf.nest.flatten(xs)
     blocks = run(symgrad.jacobian(ys, xs, disconnected="zero"))
     m, n = ([np.size(v) for v in run([tf.convert_to_tensor(t) for t in ts])] for ts in (ys, xs))
-    rows = [np.concatenate([np.reshape(b, (r, c)) for b, c in zip(row, n)], 1) for row, r in zip(blocks, m)]
+    rows = [
+        np.concatenate([np.reshape(b, (r, c)) for b, c in zip(row, n, strict=True)], 1)
+        for row, r in zip(blocks, m, strict=True)
+    ]
     return np.concatenate(rows, 0)
 
 

@@ -34,7 +34,9 @@ def test_every_mode_and_block_size_gives_the_same(mode, block_size, rng, graph, 
     coloring = Coloring(pattern(ys, [a, b]), mode=mode)
     found = symgrad.sparse_jacobian(ys, [a, b], coloring=coloring, block_size=block_size).run(run.session).toarray()
     blocks = run(symgrad.jacobian(ys, [a, b], disconnected="zero"))
-    wanted = np.concatenate([np.concatenate([d.reshape(-1, n) for d, n in zip(row, (6, 3))], 1) for row in blocks])
+    wanted = np.concatenate(
+        [np.concatenate([d.reshape(-1, n) for d, n in zip(row, (6, 3), strict=True)], 1) for row in blocks]
+    )
     np.testing.assert_allclose(found, wanted, rtol=1e-6)  # b is float32
 
 

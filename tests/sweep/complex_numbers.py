@@ -65,16 +65,16 @@ class _Case:
         self.points = probe.points()
         self.tolerance = COARSE if row.coarse else FINE
         self.directions = [self._directions(turn) for turn in (1, 1j)]
-        self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys)]
+        self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys, strict=True)]
         self.want = [differences(probe, probe.ys, d, step(row)) for d in self.directions]
         self.pulled = None
-        self.v = [tf.placeholder(x.dtype.base_dtype, p.shape) for x, p in zip(probe.xs, self.points)]
+        self.v = [tf.placeholder(x.dtype.base_dtype, p.shape) for x, p in zip(probe.xs, self.points, strict=True)]
 
     def _directions(self, turn):
         """Random numbers, real or imaginary where x is complex."""
         return [
             self.rng.standard_normal(p.shape) * (turn if x.dtype.is_complex else 1)
-            for p, x in zip(self.points, self.probe.xs)
+            for p, x in zip(self.points, self.probe.xs, strict=True)
         ]
 
     def verdict(self, road):
@@ -95,16 +95,16 @@ class _Case:
             self.pulled = self.probe.run(symgrad.Lop(self.probe.ys, self.given, self.u))
             pairs = [
                 (np.float64(inner(self.pulled, v)), np.float64(inner(self.u, w)))
-                for v, w in zip(self.directions, self.want)
+                for v, w in zip(self.directions, self.want, strict=True)
             ]
             return compared(pairs, self.tolerance)
         if road == "hvp":
             return self._second()
         pushed = symgrad.Rop(self.probe.ys, self.given, self.v, method=road)
         pairs, adjoint = [], []
-        for direction, want in zip(self.directions, self.want):
-            got = self.probe.session.run(pushed, dict(zip(self.v, direction)))
-            pairs += zip(got, want)
+        for direction, want in zip(self.directions, self.want, strict=True):
+            got = self.probe.session.run(pushed, dict(zip(self.v, direction, strict=True)))
+            pairs += zip(got, want, strict=True)
             if self.pulled is not None:
                 adjoint.append((np.float64(inner(self.u, got)), np.float64(inner(self.pulled, direction))))
         found = compared(pairs if self.row.check == "differences" else [], self.tolerance)
@@ -117,6 +117,6 @@ class _Case:
         product = symgrad.hvp(loss, self.given, self.v)
         pairs = []
         for direction in self.directions:
-            got = self.probe.session.run(product, dict(zip(self.v, direction)))
-            pairs += zip(got, differences(self.probe, slope, direction, step(self.row)))
+            got = self.probe.session.run(product, dict(zip(self.v, direction, strict=True)))
+            pairs += zip(got, differences(self.probe, slope, direction, step(self.row)), strict=True)
         return compared(pairs, self.tolerance)

@@ -62,16 +62,16 @@ def differences(probe, fetches, direction, eps):
     ahead, behind = (
         probe.run(
             fetches,
-            [(x, (p + sign * eps * v).astype(p.dtype)) for x, p, v in zip(probe.xs, points, direction)],
+            [(x, (p + sign * eps * v).astype(p.dtype)) for x, p, v in zip(probe.xs, points, direction, strict=True)],
         )
         for sign in (1, -1)
     )
-    return [(np.asarray(a) - b) / (2 * eps) for a, b in zip(ahead, behind)]
+    return [(np.asarray(a) - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
 
 
 def loss_of(ys, u):
     """Re sum conj(u) y + |y|^2 / 2, a real loss."""
-    terms = [tf.math.real(np.conj(v) * y + y * tf.math.conj(y) / 2) for v, y in zip(u, ys)]
+    terms = [tf.math.real(np.conj(v) * y + y * tf.math.conj(y) / 2) for v, y in zip(u, ys, strict=True)]
     return tf.add_n([tf.reduce_sum(term) for term in terms])
 
 
@@ -87,8 +87,8 @@ class _Case:
         self.row, self.probe = row, probe
         self.given = [x.given for x in probe.xs]
         points = probe.points()
-        self.v = [random_like(p.shape, x.dtype, rng) for p, x in zip(points, probe.xs)]
-        self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys)]
+        self.v = [random_like(p.shape, x.dtype, rng) for p, x in zip(points, probe.xs, strict=True)]
+        self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys, strict=True)]
         self.want = differences(probe, probe.ys, self.v, step(row))
         self.pulled = None
 
@@ -121,7 +121,7 @@ class _Case:
         if road == "Lop":
             pairs = [(np.float64(inner(got, self.v)), np.float64(inner(self.u, self.want)))]
         else:
-            pairs = list(zip(got, self.want))
+            pairs = list(zip(got, self.want, strict=True))
         return compared(pairs, COARSE if self.row.coarse else FINE)
 
     def _adjoint(self, road, built):

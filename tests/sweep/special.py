@@ -82,8 +82,10 @@ class _Case:
     def __init__(self, row, probe, rng, roads):
         self.row, self.probe = row, probe
         self.given = probe.points()
-        self.v, self.w = ([random_like(p.shape, x.dtype, rng) for p, x in zip(self.given, probe.xs)] for _ in "vw")
-        self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys)]
+        self.v, self.w = (
+            [random_like(p.shape, x.dtype, rng) for p, x in zip(self.given, probe.xs, strict=True)] for _ in "vw"
+        )
+        self.u = [random_like(s, y.dtype, rng) for s, y in zip(probe.shapes(), probe.ys, strict=True)]
         self.built = {}
         for road in (*roads, *(["slope"] if SECOND in roads else [])):
             with contextlib.suppress(errors.SymgradError):  # judged where the points are ordinary ones
@@ -123,8 +125,10 @@ class _Case:
             return compared(pairs, TOLERANCE) if _finite(got) else Verdict("wrong", "not finite")
         if not _finite(got) and want.whole:
             return Verdict("wrong", "not finite")
-        there = [e & np.isfinite(g) for g, e in zip(got, want.exists)]
-        found = compared([(np.where(e, g, 0), np.where(e, w, 0)) for g, w, e in zip(got, want.slope, there)], TOLERANCE)
+        there = [e & np.isfinite(g) for g, e in zip(got, want.exists, strict=True)]
+        found = compared(
+            [(np.where(e, g, 0), np.where(e, w, 0)) for g, w, e in zip(got, want.slope, there, strict=True)], TOLERANCE
+        )
         return found if found.failed else self._as_tensorflow(got, point)
 
     def _as_tensorflow(self, got, point):
@@ -138,23 +142,23 @@ class _Case:
         return Verdict("wrong", "not finite, as tf.gradients is") if finite else Verdict("right")
 
     def _at(self, fetches, point):
-        return self.probe.run(fetches, list(zip(self.probe.xs, point)))
+        return self.probe.run(fetches, list(zip(self.probe.xs, point, strict=True)))
 
     def _differences(self, fetches, point):
         """None where `fetches` are not finite, or not computed."""
 
         def slopes(direction, step):
             ahead, behind = (
-                self._at(fetches, [(p + s * step * d).astype(p.dtype) for p, d in zip(point, direction)])
+                self._at(fetches, [(p + s * step * d).astype(p.dtype) for p, d in zip(point, direction, strict=True)])
                 for s in (1, -1)
             )
-            return [((a - h) / step, (h - b) / step) for a, h, b in zip(ahead, here, behind)]
+            return [((a - h) / step, (h - b) / step) for a, h, b in zip(ahead, here, behind, strict=True)]
 
         try:
             here = self._at(fetches, point)
             if not _finite(here):
                 return None
-            both = [v + w for v, w in zip(self.v, self.w)]
+            both = [v + w for v, w in zip(self.v, self.w, strict=True)]
             with np.errstate(all="ignore"):
                 return _Differences.of(slopes(self.v, STEPS[0]), *(slopes(d, STEPS[1]) for d in (self.v, self.w, both)))
         except tf.errors.OpError:
@@ -172,7 +176,7 @@ class _Differences:
     def of(cls, coarse, fine, other, both):
         """From one-sided slopes: along a direction with two steps, along another one, and along the sum of the two."""
         slope, exists = [], []
-        for far, near, second, added in zip(coarse, fine, other, both):
+        for far, near, second, added in zip(coarse, fine, other, both, strict=True):
             middle, away, aside, total = ((ahead + behind) / 2 for ahead, behind in (near, far, second, added))
             bound = CLOSE * (1 + np.abs(middle) + np.abs(aside))
             gaps = [near[0] - near[1], second[0] - second[1], middle - away, middle + aside - total]

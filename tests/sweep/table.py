@@ -141,7 +141,7 @@ def _complex_arguments(op, inputs):
     """The arguments of an op that are as complex as those that are drawn: constants, and the dtype of the result."""
     arguments = {a.name: a.type_attr for a in _tf.op_def_registry.get(op).input_arg}
     drawn = [v[0] if isinstance(v, list) and v else v for v in inputs.values()]
-    types = {arguments.get(k) for k, v in zip(inputs, drawn) if isinstance(v, X)}
+    types = {arguments.get(k) for k, v in zip(inputs, drawn, strict=True) if isinstance(v, X)}
     fixed = any(isinstance(v, X) and v.draw is _complex for v in drawn)
     return {k for k, v in inputs.items() if (v is tf.float64 and not fixed) or arguments.get(k) in types}
 

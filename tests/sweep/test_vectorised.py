@@ -54,11 +54,13 @@ def test_many_vectors_at_once_are_what_they_are_one_at_a_time(row):
                     assert not _runs(session, single, {one: vectors[0]}), "it runs one vector at a time"
                     continue
                 apart = [session.run(single, {one: v}) for v in vectors]
-                _compare(at_once, [np.stack(column) for column in zip(*apart)], COARSE if row.coarse else FINE)
+                _compare(
+                    at_once, [np.stack(column) for column in zip(*apart, strict=True)], COARSE if row.coarse else FINE
+                )
 
 
 def _compare(at_once, apart, tolerance):
-    for got, want in zip(at_once, apart):
+    for got, want in zip(at_once, apart, strict=True):
         scale = max(1.0, np.max(np.abs(want), initial=0))
         np.testing.assert_allclose(got / scale, want / scale, rtol=0, atol=tolerance)
 

@@ -91,7 +91,7 @@ def test_functions_of_one_variable_have_the_derivatives_that_analysis_gives(run)
         with mpmath.workdps(40):
             want = [float(mpmath.diff(function, mpmath.mpf(place), n)) for n in range(1, order + 1)]
         # The rounding of the recurrences grows as the coefficients do, by up to a digit in the last ones.
-        for n, (g, w) in enumerate(zip(got, want), 1):
+        for n, (g, w) in enumerate(zip(got, want, strict=True), 1):
             assert abs(g - w) <= 1e-12 * max(abs(w), math.factorial(n)), (name, n, g, w)
 
 
@@ -127,7 +127,7 @@ def test_a_jet_is_what_nested_rops_give(name, run, rng):
     x, v = (tf.constant(rng.uniform(low, 0.8, (3, 4))) for low in (0.2, -0.8))
     y = OPS[name](x)
     got, want = run([symgrad.jet(y, x, line(v, 3)), nested(y, x, v, 3)])
-    for g, w in zip(got, want):
+    for g, w in zip(got, want, strict=True):
         close(g, w)
 
 
@@ -185,7 +185,7 @@ def test_a_jet_has_gradients(run, rng):
     y = tf.tanh(tf.nn.bias_add(x @ w, b)) ** 2
     got, want = (f(y, x, v) for f in (lambda *a: symgrad.jet(*a[:2], line(a[2], 3)), lambda *a: nested(*a, 3)))
     pairs = [tf.gradients([tf.reduce_sum(d**2) for d in found], [w, b]) for found in (got, want)]
-    for g, h in zip(*run(pairs)):
+    for g, h in zip(*run(pairs), strict=True):
         close(g, h)
 
 

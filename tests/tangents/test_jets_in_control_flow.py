@@ -39,7 +39,7 @@ def test_v1_loops_and_branches_to_order_two(row, rng):
         v = rng.standard_normal(row.point.shape)
         got = symgrad.jet(y, x, line(v, 2))
         want = nested(y, x, v, 2)
-        for g, w in zip(*session.run([got, want], {x: row.point})):
+        for g, w in zip(*session.run([got, want], {x: row.point}), strict=True):
             close(g, w)
 
 
@@ -52,12 +52,12 @@ def test_control_flow_to_order_three(case, run, rng, graph):
     leaves, flat = tf.nest.flatten(xs), tf.nest.flatten(ys)
     v = [rng.standard_normal(x.shape.as_list()) for x in leaves]
     got = symgrad.jet(flat, leaves, [line(w, 3) for w in v], disconnected="zero")
-    for y, found in zip(flat, got):
+    for y, found in zip(flat, got, strict=True):
         tensor, want = y, []
         for _ in range(3):
             tensor = symgrad.Rop(tensor, leaves, v, disconnected="zero")
             want.append(tensor)
-        for g, w in zip(*run([found, want])):
+        for g, w in zip(*run([found, want]), strict=True):
             close(g, w)
 
 
@@ -78,7 +78,7 @@ def test_training_through_a_loop(v2, run, rng):
         found = symgrad.jet(y, x, line(v, 3))
         pairs.append([found, tf.gradients(tf.reduce_sum(found[1] ** 2 + found[2]), w)[0]])
     (a, da), (b, db) = run(pairs)
-    for g, h in zip(a, b):
+    for g, h in zip(a, b, strict=True):
         close(g, h)
     close(da, db)
 
@@ -108,7 +108,7 @@ def test_an_array_and_a_map(v2, run, rng):
         y = tf.map_fn(lambda row: tf.sin(row) * tf.reduce_sum(row**2), x)
     want = tf.sin(x) * tf.reduce_sum(x**2, 1, keepdims=True)
     v = rng.standard_normal((3, 2))
-    for g, w in zip(*run([symgrad.jet(y, x, line(v, 3)), nested(want, x, v, 3)])):
+    for g, w in zip(*run([symgrad.jet(y, x, line(v, 3)), nested(want, x, v, 3)]), strict=True):
         close(g, w)
 
 
@@ -124,7 +124,7 @@ def test_a_recurrent_network(run, rng):
     for t in range(4):
         state = tf.exp(state @ w * 0.3) + x[:, t]
     v = rng.standard_normal((2, 4, 3))
-    for g, w_ in zip(*run([symgrad.jet(h, x, line(v, 4)), symgrad.jet(state, x, line(v, 4))])):
+    for g, w_ in zip(*run([symgrad.jet(h, x, line(v, 4)), symgrad.jet(state, x, line(v, 4))]), strict=True):
         close(g, w_)
 
 

@@ -74,7 +74,7 @@ def test_first_and_second_order(loop, source, rng):
             "forward": symgrad.Rop(rop, x, w),
             "reverse": symgrad.Lop(score, x, 1.0),
         }
-        at = lambda point: dict(zip("ygrs", session.run([y, g, rop, score], {x: point})))  # noqa: E731
+        at = lambda point: dict(zip("ygrs", session.run([y, g, rop, score], {x: point}), strict=True))  # noqa: E731
         along_v, along_w = (difference(at, loop.point, d) for d in (v, w))
         first = {"rop": rop, "lop": symgrad.Lop(tf.reduce_sum(tf.sin(y)), x, 1.0), "gradient": g}
         got = session.run({**first, **second}, {x: loop.point})
