@@ -2,7 +2,7 @@
 
 from ._in_context import inside, v1_control_flow, v2_control_flow
 from ._inline import can_inline, declared_gradient, graft
-from ._loop_variables import enter, exit_of, switch, variable_beside
+from ._loop_variables import add_variable, enter, exit_of, switch
 from ._own_bodies import bodies, own_bodies
 from ._places import is_loop_merge, is_loop_switch
 from ._private import PrivateCopy, alias, behind, clone, needs_copy, private, refuse_copies, refuse_inlining
@@ -13,6 +13,7 @@ from ._zero_gradients import mend_zero_gradients
 
 __all__ = [
     "PrivateCopy",
+    "add_variable",
     "alias",
     "behind",
     "bodies",
@@ -42,5 +43,4 @@ __all__ = [
     "switch",
     "v1_control_flow",
     "v2_control_flow",
-    "variable_beside",
 ]

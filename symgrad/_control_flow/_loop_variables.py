@@ -73,7 +73,7 @@ def switch(op: tf.Operation, data: tf.Tensor) -> list[tf.Tensor]:
     return sides
 
 
-def variable_beside(op: tf.Operation, start: tf.Tensor) -> tuple[tf.Operation, tf.Tensor, tf.Tensor]:
+def add_variable(op: tf.Operation, start: tf.Tensor) -> tuple[tf.Operation, tf.Tensor, tf.Tensor]:
     """One more variable of the loop of the Enter `op`, which starts as `start`; its way round is not closed yet.
 
     Returns:

@@ -45,7 +45,7 @@ class Elsewhere:
         pairs = [pair for read, value in zip(self._reads, values, strict=True) for pair in read.instead(value)]
         return Copies(lambda op: op not in self._copied, pairs).of(self._ys, "elsewhere")
 
-    def again(self) -> list[tf.Tensor]:
+    def recomputed(self) -> list[tf.Tensor]:
         """The tensors computed once more from the variables themselves, by which they can be differentiated."""
         return Copies(lambda op: op not in self._copied).of(self._ys, "again")
 

@@ -28,7 +28,7 @@ def through(driver: Push, op: tf.Operation) -> None:
     """Push a term through an op that is a function of its inputs."""
     if not any(driver.series.moves(op.inputs[i]) for i in driver.between.active_inputs(op)):
         return
-    with driver.beside(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
+    with driver.where_outputs_lie(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
         rule = _first_order if driver.series.algebra.order == 1 else _rule(driver, op)
         for tensor, tangent in zip(op.outputs, rule(driver, op), strict=True):
             if tangent is not None and _tensors.is_differentiable(tensor):
@@ -50,7 +50,7 @@ def _rule(driver: Push, op: tf.Operation) -> Rule:
     if op.type in _QUOTIENTS and op.outputs[0].shape.rank is not None:
         return _quotient
     if op.type in _BIASES and active == [0]:
-        return _alike
+        return _identity
     if (op.type == "Mul" and op.inputs[0] is op.inputs[1]) or op.type == "Square":
         return _elementwise
     if op.type == "Pow" and active == [0] and _exponent(op) is not None:
@@ -72,14 +72,14 @@ def _first_order(driver: Push, op: tf.Operation) -> Coefficients:
     return _stacked.through(op, tangents, driver.needed(op), count=driver.count, instead=driver.series.instead)
 
 
-def _alike(driver: Push, op: tf.Operation) -> Coefficients:
+def _identity(driver: Push, op: tf.Operation) -> Coefficients:
     return [driver.raw(t) for t in op.inputs[: len(op.outputs)]]
 
 
 def _linear(driver: Push, op: tf.Operation) -> Coefficients:
     if op.type in _ANY_SHAPE:
         tangent = driver.raw(op.inputs[0])
-        return [None] if tangent is None else rules.again(op, [tangent], shaped=False)
+        return [None] if tangent is None else rules.reapply(op, [tangent], shaped=False)
     if op.type == "AddN":
         there = [t for t in map(driver.of, op.inputs) if t is not None]
         return [combined([(1.0, t) for t in there])]
@@ -147,9 +147,9 @@ def _applied(driver: Push, op: tf.Operation, terms: dict[int, int | None]) -> tf
     counts = {i: series.algebra.counts[t] for i, t in terms.items() if t is not None}
     flags = [counts.get(i) is not None for i in range(len(inputs))]
     if not any(flags):
-        return rules.again(op, inputs, shaped=False)[0]
+        return rules.reapply(op, inputs, shaped=False)[0]
     count = next(c for c in counts.values() if c is not None)
-    return _stacked.each(lambda given: rules.again(op, given, shaped=False), inputs, flags, count)[0]
+    return _stacked.each(lambda given: rules.reapply(op, given, shaped=False), inputs, flags, count)[0]
 
 
 def _quotient(driver: Push, op: tf.Operation) -> Coefficients:
@@ -246,4 +246,4 @@ def _of_the_jet(driver: Push, op: tf.Operation) -> Tower:
     return Tower(coefficient(1), further)
 
 
-_KINDS = {"alike": _alike, "linear": _linear, "multilinear": _multilinear}
+_KINDS = {"identity": _identity, "linear": _linear, "multilinear": _multilinear}

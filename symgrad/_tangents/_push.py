@@ -228,7 +228,7 @@ class Push:
 
     def result(self, y: tf.Tensor) -> tf.Tensor | None:
         """The tangent of a y under a name of its own."""
-        with self.beside(y.op):
+        with self.where_outputs_lie(y.op):
             tangent = self.of(y)
             return None if tangent is None else tf.identity(tangent, name="tangent")
 
@@ -239,7 +239,7 @@ class Push:
         return tangent if _stacked.is_single(tangent) else _stacked.widened(tensor, tangent, self.count)
 
     @contextlib.contextmanager
-    def beside(self, op: tf.Operation) -> Iterator[None]:
+    def where_outputs_lie(self, op: tf.Operation) -> Iterator[None]:
         """Ops made in the block lie where the outputs of `op` do; where that is around the call, in its context."""
         context = op._get_control_flow_context()
         if op.type in EXITS:

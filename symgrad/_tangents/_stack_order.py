@@ -12,9 +12,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .._control_flow import inside, variable_beside
+from .._control_flow import add_variable, inside
 from .._op_types import SWITCHES
-from ..rules import again
+from ..rules import reapply
 from ._push import Push
 
 
@@ -52,7 +52,7 @@ def take(driver: Push, op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Tens
     """The output of an op like the push or pop `op` on a stack of tangents, run when it is its turn in the loop."""
     turn = _turn(driver, _loop_around(op))
     with tf.control_dependencies([turn.token]):
-        made = again(op, inputs, shaped=driver.count is None)[0]
+        made = reapply(op, inputs, shaped=driver.count is None)[0]
     in_a_branch = op._get_control_flow_context().IsCondContext() or inputs[0].op.type in SWITCHES
     turn.wait_for(made.op, always=not in_a_branch)
     return made
@@ -81,7 +81,7 @@ def _new_turn(driver: Push, context: Any) -> Turn:
         runs = tf.identity(context.loop_enters[0].op.inputs[0])
         with tf.control_dependencies([runs.op]):
             start = tf.identity(outer.token) if outer else tf.constant(0)
-    merge, leaving, staying = variable_beside(context.loop_enters[0].op, start)
+    merge, leaving, staying = add_variable(context.loop_enters[0].op, start)
     with inside(graph, context):
         token = tf.identity(staying)
         after = tf.raw_ops.NextIteration(data=token)

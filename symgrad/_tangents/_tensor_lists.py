@@ -5,7 +5,7 @@ One tangent needs none of this: then the op itself, on a list of tangents, is th
 
 import tensorflow.compat.v1 as tf
 
-from ..rules import again
+from ..rules import reapply
 from . import _stacked
 from ._coefficients import through
 from ._push import Push, handler
@@ -27,10 +27,10 @@ def _read(driver: Push, op: tf.Operation) -> None:
     if driver.count is None:
         return through(driver, op)
     shape, output, skipped = _READS[op.type]
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         inputs = [moving(driver, op.inputs[0]), *op.inputs[1:]]
         inputs[shape] = _stacked_shape(driver, op.outputs[output], skipped)
-        made = again(op, inputs, shaped=False)
+        made = reapply(op, inputs, shaped=False)
         for tensor, tangent in zip(op.outputs, made, strict=True):
             driver.add(tensor, driver.shaped(_stacked.swapped(tangent) if skipped else tangent, tensor))
     return None
@@ -41,7 +41,7 @@ def _write(driver: Push, op: tf.Operation) -> None:
     if driver.count is None:
         return through(driver, op)
     value, shape, many = _WRITES[op.type]
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         inputs = list(op.inputs)
         inputs[value] = moving(driver, op.inputs[value])
         if many:
@@ -50,7 +50,7 @@ def _write(driver: Push, op: tf.Operation) -> None:
             inputs[shape] = tf.shape(inputs[value])[1:]
         if op.inputs[0].dtype == tf.variant:
             inputs[0] = moving(driver, op.inputs[0])
-        driver.add(op.outputs[0], again(op, inputs, shaped=False)[0])
+        driver.add(op.outputs[0], reapply(op, inputs, shaped=False)[0])
     return None
 
 

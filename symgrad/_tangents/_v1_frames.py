@@ -50,7 +50,7 @@ def _leave_or_stay(driver: Push, op: tf.Operation, leaving: tf.Tensor, staying: 
     for consumer in op.outputs[0].consumers():
         if consumer.type in EXITS:
             driver.add(consumer.outputs[0], left)
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         driver.add(op.outputs[1], tf.identity(staying))
 
 
@@ -61,7 +61,7 @@ def _exit(driver: Push, op: tf.Operation) -> None:
 
 @handler("NextIteration", "RefNextIteration")
 def _next_iteration(driver: Push, op: tf.Operation) -> None:
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         driver.add(op.outputs[0], tf.raw_ops.NextIteration(data=moving(driver, op.inputs[0])))
 
 
@@ -73,9 +73,9 @@ def _merge(driver: Push, op: tf.Operation) -> None:
 def _loop_merge(driver: Push, op: tf.Operation) -> None:
     first, again = sorted(op.inputs, key=lambda t: _walk.is_back_edge(op, t))
     if driver.count is not None and driver.of(first) is None and first.op.type == "Enter":
-        with driver.beside(first.op.inputs[0].op):  # zeros from outside: the vectoriser takes no others
+        with driver.where_outputs_lie(first.op.inputs[0].op):  # zeros from outside: the vectoriser takes no others
             driver.add(first, enter(first.op, driver.zeros(first.op.inputs[0])))
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         start = moving(driver, first)
         merged, _ = tf.raw_ops.Merge(inputs=[start, start])
     driver.shaped(merged, op.outputs[0])
@@ -98,7 +98,7 @@ def _branch_merge(driver: Push, op: tf.Operation) -> None:
     context = op._get_control_flow_context()
     for tensor in arriving if context is not None else ():
         context.AddName(tensor.name)
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         merged, _ = tf.raw_ops.Merge(inputs=arriving)
     driver.shaped(merged, op.outputs[0])
     driver.add(op.outputs[0], merged)
@@ -109,7 +109,7 @@ def _arriving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:
 
     A rule may give a constant, and in the backward pass of a branch TensorFlow keeps no context that would bind it.
     """
-    with driver.beside(tensor.op):
+    with driver.where_outputs_lie(tensor.op):
         tangent = driver.of(tensor)
         if tangent is None:
             return driver.zeros(tensor)

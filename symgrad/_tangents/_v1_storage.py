@@ -10,7 +10,7 @@ from .. import _tensors, _walk
 from .._control_flow import enter, inside, switch
 from .._op_types import ENTERS, SWITCHES, is_array_of_gradients
 from ..errors import ControlFlowError
-from ..rules import again
+from ..rules import reapply
 from . import _stack_order, _stacked
 from ._push import PREPARATIONS, Push, handler
 from ._v1_frames import moving
@@ -41,10 +41,10 @@ def _like(driver: Push, op: tf.Operation) -> list[tf.Tensor]:
             return [tf.identity(shadow(driver, op.inputs[0]))]
         if op.type in ("StackV2", "TensorArrayV3"):  # stacked elements have a shape of their own
             one = driver.count is None
-            return again(op, op.inputs, shaped=one, leave=() if one else ("element_shape",))
+            return reapply(op, op.inputs, shaped=one, leave=() if one else ("element_shape",))
         if is_array_of_gradients(op.type):
             inputs = [shadow(driver, op.inputs[0]), *(_input(driver, t) for t in op.inputs[1:])]
-            return again(op, inputs, shaped=driver.count is None)
+            return reapply(op, inputs, shaped=driver.count is None)
     raise ControlFlowError(
         f"the handle of a TensorArray or stack comes from {op.name!r} of type {op.type}, through which tangents cannot "
         "be followed; wanted one that comes straight from the op that made it"
@@ -82,8 +82,8 @@ def _array_op(driver: Push, op: tf.Operation) -> None:
     array = shadow(driver, op.inputs[0])
     if driver.count is not None:
         return _stacked_array_op(driver, op, array)
-    with driver.beside(op):
-        made = again(op, [array, *(_input(driver, t) for t in op.inputs[1:])])
+    with driver.where_outputs_lie(op):
+        made = reapply(op, [array, *(_input(driver, t) for t in op.inputs[1:])])
     for tensor, tangent in zip(op.outputs, made, strict=True):
         if _tensors.is_floating(tensor):
             driver.add(tensor, tangent)
@@ -94,11 +94,11 @@ def _stacked_array_op(driver: Push, op: tf.Operation, array: tf.Tensor) -> None:
     """The same for an array whose elements are stacked tangents."""
     if op.type in ("TensorArrayConcatV3", "TensorArraySplitV3"):
         raise ValueError(f"{op.type} {op.name!r} joins elements of an array, which stacked tangents have no form for")
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         inputs = [array, *(_input(driver, t) for t in op.inputs[1:])]
         if op.type == "TensorArrayScatterV3":
             inputs[2] = _stacked.swapped(inputs[2])
-        (made,) = again(op, inputs, shaped=False, leave=("element_shape",))
+        (made,) = reapply(op, inputs, shaped=False, leave=("element_shape",))
         if op.type == "TensorArrayGatherV3":
             made = _stacked.swapped(made)
     (tensor,) = op.outputs
@@ -120,14 +120,14 @@ def _popped(driver: Push, op: tf.Operation) -> tf.Tensor:
     for push in _walk.pushes(stack):
         _stack_order.let_go_first(driver, push, op)
     handle = shadow(driver, op.inputs[0])
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         return driver.shaped(_stack_order.take(driver, op, [handle]), op.outputs[0])
 
 
 def _push(driver: Push, op: tf.Operation) -> None:
     """Push a tangent wherever the gradient pushes a value; zeros if the value does not move, so that both match."""
     handle = shadow(driver, op.inputs[0])
-    with driver.beside(op):
+    with driver.where_outputs_lie(op):
         driver.add(op.outputs[0], _stack_order.take(driver, op, [handle, _input(driver, op.inputs[1])]))
 
 

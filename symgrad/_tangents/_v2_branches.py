@@ -28,7 +28,7 @@ def _through_branch(series: Series, op: tf.Operation) -> None:
 
         return function(name, [], tangents)
 
-    with first.beside(op):
+    with first.where_outputs_lie(op):
         if "branches" in op.node_def.attr:
             graphs = [branch(f) for f in op.get_attr("branches")]
             outputs = _tf.build_case(op.inputs[0], graphs, [g.external_captures for g in graphs], name=name)

@@ -15,7 +15,7 @@ def _through_call(series: Series, op: tf.Operation) -> None:
         return series.through(op)
     given = series.given(op)
     first = series.pushes[0]
-    with first.beside(op):  # by another name what comes in is told apart from what the call came from
+    with first.where_outputs_lie(op):  # by another name what comes in is told apart from what the call came from
         inputs = [alias(t) if i in given else t for i, t in enumerate(op.inputs)]
     outputs, ops = _inlined(op, inputs)
     needed = [(old, new) for old, new, n in zip(op.outputs, outputs, first.needed(op), strict=True) if n]

@@ -27,7 +27,7 @@ def _through_loop(series: Series, op: tf.Operation) -> None:
     body, condition = (_tf.function_graph(op, shapes, op.get_attr(name).name) for name in ("body", "cond"))
     first = series.pushes[0]
     places = [(i, driver) for i in _carried(body, set(given), first.needed(op)) for driver in series.pushes]
-    with first.beside(op):
+    with first.where_outputs_lie(op):
         starts = [given.get(i, {}).get(driver.term) for i, driver in places]
         starts = [driver.zeros(op.inputs[i]) if t is None else t for (i, driver), t in zip(places, starts, strict=True)]
         outputs = _build(series, op, (body, condition), list(zip(places, starts, strict=True)))

@@ -58,7 +58,7 @@ def reverse(
     others |= {op: functools.partial(by_private_copy, op._gradient_function, corrections) for op in copy.recomputed}
     with (
         attached(copy.ops(between.ops), others | instead, linear=linear, corrections=corrections),
-        rules.one_pass(scope),
+        rules.one_accumulator(scope),
         typed(),
     ):
         found = tf.gradients(copy.of(ys), copy.of(xs), stop_gradients=stop and copy.of(stop), **options)

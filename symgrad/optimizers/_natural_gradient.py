@@ -137,7 +137,7 @@ class _ThroughCopies:
         self._elsewhere, self._point = Elsewhere([kl], point.variables), point
 
     def __call__(self, vector: tf.Tensor) -> tf.Tensor:
-        (kl,) = self._elsewhere.again()
+        (kl,) = self._elsewhere.recomputed()
         return self._point.flat.pack(operators.hvp(kl, self._point.variables, self._point.flat.unpack(vector)))
 
 

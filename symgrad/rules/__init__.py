@@ -7,22 +7,21 @@ from ._cuts import Cut, cut_at, has_own_gradient, judged_by
 from ._linearity import require_linear
 from ._paths import between, gaps, inside, links, missing
 from ._registry import Registry, pushforward, transpose
-from ._rows import Row, again, alike, by_input, linear, multilinear, symmetric
-from ._tensor_arrays import one_pass
+from ._rows import Row, by_input, identity, linear, multilinear, reapply, symmetric
+from ._tensor_arrays import one_accumulator
 
 __all__ = [
     "Cut",
     "Registry",
     "Row",
     "adds_matrices",
-    "again",
-    "alike",
     "between",
     "by_input",
     "composite",
     "cut_at",
     "gaps",
     "has_own_gradient",
+    "identity",
     "inside",
     "is_matrix",
     "judged_by",
@@ -30,8 +29,9 @@ __all__ = [
     "links",
     "missing",
     "multilinear",
-    "one_pass",
+    "one_accumulator",
     "pushforward",
+    "reapply",
     "replace_sum",
     "require_linear",
     "symmetric",

@@ -111,7 +111,7 @@ def _through(op: tf.Operation, kinds: Sequence[Dependence]) -> list[Dependence]:
     if op.type in _UNMOVED:
         return [Dependence.INDEPENDENT] * count
     rule = pushforward.find(op.type)
-    if op.type in _PASSED or (isinstance(rule, Row) and rule.kind == "alike"):
+    if op.type in _PASSED or (isinstance(rule, Row) and rule.kind == "identity"):
         return list(kinds[:count])
     for worst in (Dependence.NOT_LINEAR, Dependence.UNKNOWN):
         if worst in kinds:
@@ -148,7 +148,7 @@ def is_zero(tensor: tf.Tensor, depth: int = 20) -> bool:
         value = tf.get_static_value(tensor)
         return value is not None and value.dtype.kind in "fciuV" and not np.any(value)
     rule = pushforward.find(op.type)
-    if depth == 0 or not isinstance(rule, Row) or rule.kind not in ("alike", "linear", "multilinear"):
+    if depth == 0 or not isinstance(rule, Row) or rule.kind not in ("identity", "linear", "multilinear"):
         return False
     zeros = (is_zero(op.inputs[i], depth - 1) for i in rule.inputs(op))
     return any(zeros) if rule.kind == "multilinear" else all(zeros)

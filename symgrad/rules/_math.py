@@ -8,10 +8,10 @@ from .. import _tf
 from ._composites import composite
 from ._conjugates import is_complex
 from ._registry import transpose
-from ._rows import again, alike, by_input, linear, multilinear, symmetric
+from ._rows import by_input, identity, linear, multilinear, reapply, symmetric
 
-alike("DebugIdentityV2", "DeepCopy", "EnsureShape", "Identity", "IdentityN", "PlaceholderWithDefault")
-alike("ReadVariableOp", "RefIdentity", "Snapshot")
+identity("DebugIdentityV2", "DeepCopy", "EnsureShape", "Identity", "IdentityN", "PlaceholderWithDefault")
+identity("ReadVariableOp", "RefIdentity", "Snapshot")
 
 # Elementwise and real, or holomorphic.
 symmetric(
@@ -43,7 +43,7 @@ def _bessel_i1(op, dy):
 def _level(op, dy):
     """Constant at infinity; TensorFlow's gradients are inf/inf or 0 inf there, at the first or at the second order."""
     x, far = op.inputs[0], tf.math.is_inf(tf.abs(op.inputs[0]))
-    near = again(op, [tf.where_v2(far, tf.ones([], x.dtype), x)])[0].op
+    near = reapply(op, [tf.where_v2(far, tf.ones([], x.dtype), x)])[0].op
     found = _tf.gradient_registry.lookup(op.type)(near, tf.where_v2(far, tf.zeros([], dy.dtype), dy))
     return tf.where_v2(far, tf.zeros([], x.dtype), found)
 
@@ -74,7 +74,7 @@ def _digamma(op, dy):
     return dy * tf.cast(tf.math.polygamma(tf.ones_like(x), x), dy.dtype)
 
 
-_itself = _level_in_two(lambda op, x, y: again(op, [x, y], shaped=False)[0])
+_itself = _level_in_two(lambda op, x, y: reapply(op, [x, y], shaped=False)[0])
 composite("Atan2", "Igamma", "Igammac", corrects=True)(_itself)
 composite("Pow", when=_has_open_exponent, corrects=True)(_itself)
 

@@ -50,7 +50,7 @@ def _register(op_types: Sequence[str], row: Row) -> None:
         pushforward.add(op_type, row, answers=(moves,) if isinstance(moves, int) else moves)
 
 
-def again(
+def reapply(
     op: tf.Operation, inputs: Sequence[tf.Tensor], *, shaped: bool = True, leave: Sequence[str] = ()
 ) -> list[tf.Tensor]:
     """The outputs of an op of the type and with the attributes of `op` on other inputs.
@@ -95,7 +95,7 @@ def _jointly(op, tangents, moving):
     inputs = list(op.inputs)
     for i in moving:
         inputs[i] = tf.zeros_like(inputs[i]) if tangents[i] is None else tangents[i]
-    return again(op, inputs)
+    return reapply(op, inputs)
 
 
 def multilinear(*op_types: str, moves: Moves = None) -> None:
@@ -111,7 +111,7 @@ def _one_by_one(op, tangents, moving):
         if tangents[i] is not None:
             inputs = list(op.inputs)
             inputs[i] = tangents[i]
-            terms.append(again(op, inputs))
+            terms.append(reapply(op, inputs))
     return total(terms)
 
 
@@ -130,9 +130,9 @@ def _sum(terms: Sequence[tf.Tensor]) -> tf.Tensor:
     return matrix_sum(terms)  # of variants only sparse matrices come from an op that is linear in several inputs
 
 
-def alike(*op_types: str) -> None:
+def identity(*op_types: str) -> None:
     """A row: what goes out moves as what goes in, output by output."""
-    _register(op_types, Row(lambda op, *tangents: list(tangents[: len(op.outputs)]), "alike", None))
+    _register(op_types, Row(lambda op, *tangents: list(tangents[: len(op.outputs)]), "identity", None))
 
 
 def symmetric(*op_types: str, elementwise: bool = False) -> None:

@@ -19,7 +19,7 @@ _source: ContextVar[str] = ContextVar("source")
 
 
 @contextlib.contextmanager
-def one_pass(source: str) -> Iterator[None]:
+def one_accumulator(source: str) -> Iterator[None]:
     """The gradients built in the block are one sum; `source` sets it apart from those of other passes in the graph."""
     outer = _source.set(source)
     try:

@@ -22,7 +22,7 @@ _PRODUCTS = frozenset({"SparseTensorDenseMatMul", "TridiagonalMatMul"})
 
 def is_alike(op: tf.Operation) -> bool:
     """True if output k is input k."""
-    return op.type in _HANDING_ON or _kind(op) == "alike"
+    return op.type in _HANDING_ON or _kind(op) == "identity"
 
 
 def is_elementwise(op: tf.Operation) -> bool:

@@ -52,7 +52,7 @@ def around(flow: Flow, op: tf.Operation, moving: dict[int, Any], graphs: tuple[A
         fresh = {k: r for k, r in enumerate(after) if r is not None}
         if going is None:  # it may have ended before
             fresh = joined(state, fresh)
-        settled = (not counters or not turns[1].consulted) and alike(state, fresh)
+        settled = (not counters or not turns[1].consulted) and same_state(state, fresh)
         state, counters = fresh, {k: turns[1].peek(body.outputs[k]) for k in counters}
         if settled:
             break
@@ -64,7 +64,7 @@ def joined(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
     return {k: a[k] | b[k] if k in a and k in b else a.get(k, b.get(k)) for k in (*a, *(k for k in b if k not in a))}
 
 
-def alike(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+def same_state(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
     """Whether two states say the same."""
     return a.keys() == b.keys() and all(a[k].same(b[k]) for k in a)
 
@@ -173,7 +173,7 @@ def _turns(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
         after = {m: flow.reach[id(m.inputs[1])] for m in merges if id(m.inputs[1]) in flow.reach}
         now = {m: flow.reach[id(m.outputs[0])] for m in merges if id(m.outputs[0]) in flow.reach}
         state = joined(now, after) if going is None else after
-        if stops or ((forgotten or not turn.consulted) and alike(now, state)):
+        if stops or ((forgotten or not turn.consulted) and same_state(now, state)):
             return
         turn.forget()
 

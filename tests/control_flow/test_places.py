@@ -6,7 +6,7 @@ from cases import v1_control_flow
 
 import symgrad
 from symgrad import _walk, rules
-from symgrad._control_flow import inside, variable_beside
+from symgrad._control_flow import inside, add_variable
 from symgrad._control_flow._places import Guard, Place, Places
 
 
@@ -48,7 +48,7 @@ def test_a_new_variable_turns_with_the_loop():
     with tf.Graph().as_default() as graph, v1_control_flow(), tf.Session() as session:
         tf.while_loop(lambda i: i < 5, lambda i: (i + 1,), (tf.constant(0),))
         enter = next(op for op in graph.get_operations() if op.type == "Enter")
-        merge, leaving, staying = variable_beside(enter, tf.constant(1.0))
+        merge, leaving, staying = add_variable(enter, tf.constant(1.0))
         with inside(graph, enter._get_control_flow_context()):
             merge._update_input(1, tf.raw_ops.NextIteration(data=staying * 2.0))
         assert session.run(leaving) == 32.0
