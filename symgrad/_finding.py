@@ -24,7 +24,7 @@ class Finding:
       detail: what more there is to say.
       advice: what to do.
       forward: of a backward op, the name of the op whose gradient it is part of.
-      turns: for each loop around the op, outermost first, its name and in which turn it was, from 0.
+      iterations: for each loop around the op, outermost first, its name and in which iteration it was, from 0.
       indices: where the first offending elements of the op's output are.
       values: what is there.
       ops: of a lint, the names of all ops that it is about.
@@ -40,7 +40,7 @@ class Finding:
     detail: str = ""
     advice: str = ""
     forward: str | None = None
-    turns: tuple[tuple[str, int], ...] = ()
+    iterations: tuple[tuple[str, int], ...] = ()
     indices: tuple[tuple[int, ...], ...] = ()
     values: tuple[Any, ...] = ()
     inputs: tuple[tuple[Any, ...], ...] = ()
@@ -78,7 +78,7 @@ class Finding:
             "path": list(self.path),
             "ops": list(self.ops),
             "forward": self.forward,
-            "turns": [list(turn) for turn in self.turns],
+            "iterations": [list(iteration) for iteration in self.iterations],
             "indices": [list(index) for index in self.indices],
             "values": [repr(value) for value in self.values],
             "inputs": [[repr(value) for value in values] for values in self.inputs],

@@ -54,7 +54,7 @@ def place_for(graph: tf.Graph, ops: Iterable[tf.Operation], given: Iterable[tf.T
 
     Raises:
       ControlFlowError: a loop or branch on the way has no room for what is given; or the way is that of a loop variable
-        from turn to turn of the loop whose body is being built.
+        from iteration to iteration of the loop whose body is being built.
     """
     ops, given = list(ops), list(given)
     elsewhere = (op for op in ops if op.graph is not graph)
@@ -70,7 +70,7 @@ def place_for(graph: tf.Graph, ops: Iterable[tf.Operation], given: Iterable[tf.T
     if current is None:
         yield
         return
-    _refuse_turns(ops, graph)
+    _refuse_iterations(ops, graph)
     home = current
     beside = [op for op in ops if not _reachable(op, home)]
     while home is not None and any(not _reachable(op, home) for op in ops):
@@ -103,14 +103,14 @@ def _sees(graph: Any, outer: tf.Graph) -> bool:
     return graph is not None
 
 
-def _refuse_turns(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
+def _refuse_iterations(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
     for op in ops:
         context = op._get_control_flow_context()
         if op.type in MERGES and _is_open_merge(op, context) and context in _chain_of(graph):
             raise ControlFlowError(
                 f"the way from xs to ys is that of a loop variable (at {op.name!r}) of the V1 loop {context.name!r}, "
-                "whose body is being built, from one turn to the next. Differentiate in the body with respect to the "
-                "loop variable, or after the loop with respect to what is outside"
+                "whose body is being built, from one iteration to the next. Differentiate in the body with respect to "
+                "the loop variable, or after the loop with respect to what is outside"
             )
 
 

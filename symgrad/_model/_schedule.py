@@ -15,7 +15,7 @@ def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
     """A topological order that keeps to the order of the nodes where it can, updates as early as they can.
 
     Linear but for the logarithm of a heap. The back edges of V1 loops are left out, and what leaves a loop waits until
-    one turn of all its body is done.
+    one iteration of all its body is done.
     """
     nodes = dict(graph.nodes(data=True))
     names = _by_priority(graph)
@@ -27,12 +27,12 @@ def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
         if node["type"] in EXITS and node["frame"] is not None:
             waiting[name] += 1
             ends[node["frame"]].append(name)
-    open_turns = _turns(graph)
+    open_iterations = _iterations(graph)
     for a, b in graph.edges():
         if nodes[a]["type"] not in NEXT_ITERATIONS:
             followers[a].append(b)
             waiting[b] += 1
-    for frame in set(ends) - set(open_turns):  # a loop that was cut out of its graph has no back edge to wait for
+    for frame in set(ends) - set(open_iterations):  # a loop that was cut out of its graph has no back edge to wait for
         for name in ends[frame]:
             waiting[name] -= 1
     ready = [position[name] for name in names if not waiting[name]]
@@ -50,9 +50,9 @@ def schedule(graph: "networkx.MultiDiGraph") -> list[Any]:
         for other in followers[name]:
             done(other)
         node = nodes[name]
-        if node["type"] in NEXT_ITERATIONS and node["frame"] in open_turns:
-            open_turns[node["frame"]] -= 1
-            if not open_turns[node["frame"]]:
+        if node["type"] in NEXT_ITERATIONS and node["frame"] in open_iterations:
+            open_iterations[node["frame"]] -= 1
+            if not open_iterations[node["frame"]]:
                 for leaving in ends[node["frame"]]:
                     done(leaving)
     return order
@@ -73,7 +73,7 @@ def _by_priority(graph: "networkx.MultiDiGraph") -> list[Any]:
     return sorted(graph, key=key.__getitem__)
 
 
-def _turns(graph: "networkx.MultiDiGraph") -> dict[str, int]:
+def _iterations(graph: "networkx.MultiDiGraph") -> dict[str, int]:
     """Number of back edges of each frame."""
     count: dict[str, int] = defaultdict(int)
     for _, node in graph.nodes(data=True):
@@ -85,7 +85,7 @@ def _turns(graph: "networkx.MultiDiGraph") -> dict[str, int]:
 def frame_runs(graph: "networkx.MultiDiGraph", sizes: Mapping[str, Any]) -> tuple[dict[str, int], list[str]]:
     """How often the body of each V1 loop runs, and the loops for which nobody told.
 
-    A loop's gradient has the name of the loop at the end of its own and as many turns.
+    A loop's gradient has the name of the loop at the end of its own and as many iterations.
     """
     parent = parents(graph)
     own: dict[str, int] = {}

@@ -193,7 +193,7 @@ class Push:
       term: its number.
       count: how many tangents are pushed at once, stacked along a new first dimension; None: one, as it is.
       deferred: what is to be done before anything leaves a V1 loop, by its context: back edges to be closed.
-      turns: for each V1 loop what keeps the order in which it uses the stacks of tangents.
+      stack_orders: for each V1 loop what keeps the order in which it uses the stacks of tangents.
     """
 
     def __init__(self, series: Series, term: int):
@@ -202,7 +202,7 @@ class Push:
         self.term = term
         self.count = series.algebra.counts[term]
         self.deferred: dict[Any, list[Callable[[], None]]] = {}
-        self.turns: dict[Any, Any] = {}
+        self.stack_orders: dict[Any, Any] = {}
         self._tangents: dict[int, tf.Tensor] = {}
         self._home = tf.get_default_graph()._get_control_flow_context()
         self._kept: list[tf.Tensor] = []  # ids are good as long as the tensors live
@@ -301,7 +301,7 @@ def _loops_first(between: _walk.Between) -> list[tf.Operation]:
 
     The vectoriser looks at the whole of a loop whose Exit it meets.
     """
-    turning = collections.Counter(op._get_control_flow_context() for op in between.ops if op.type in NEXT_ITERATIONS)
+    going_on = collections.Counter(op._get_control_flow_context() for op in between.ops if op.type in NEXT_ITERATIONS)
     ordered: list[tf.Operation] = []
     todo = between.ops
     while todo:
@@ -309,12 +309,12 @@ def _loops_first(between: _walk.Between) -> list[tf.Operation]:
         for op in todo:
             context = op._get_control_flow_context()
             reads = [t.op for t in between.sources.of(op) if not _walk.is_back_edge(op, t)]
-            if (op.type in EXITS and turning[context]) or any(r in held for r in reads):
+            if (op.type in EXITS and going_on[context]) or any(r in held for r in reads):
                 held[op] = None
                 continue
             ordered.append(op)
             if op.type in NEXT_ITERATIONS:
-                turning[context] -= 1
+                going_on[context] -= 1
         if len(held) == len(todo):
             return ordered + todo
         todo = list(held)

@@ -19,7 +19,7 @@ from ._push import Push
 
 
 @dataclass
-class Turn:
+class StackOrder:
     """What keeps the order in one loop.
 
     Attributes:
@@ -49,12 +49,12 @@ class Turn:
 
 
 def take(driver: Push, op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
-    """The output of an op like the push or pop `op` on a stack of tangents, run when it is its turn in the loop."""
-    turn = _turn(driver, _loop_around(op))
-    with tf.control_dependencies([turn.token]):
+    """The output of an op like the push or pop `op` on a stack of tangents, run when its time in the loop has come."""
+    order = _order_in(driver, _loop_around(op))
+    with tf.control_dependencies([order.token]):
         made = reapply(op, inputs, shaped=driver.count is None)[0]
     in_a_branch = op._get_control_flow_context().IsCondContext() or inputs[0].op.type in SWITCHES
-    turn.wait_for(made.op, always=not in_a_branch)
+    order.wait_for(made.op, always=not in_a_branch)
     return made
 
 
@@ -62,20 +62,20 @@ def let_go_first(driver: Push, push: tf.Operation, pop: tf.Operation) -> None:
     """Let the loop of `pop` begin when that of `push` is over."""
     for first, then in zip(_loops_around(push), _loops_around(pop), strict=False):
         if first is not then:
-            _turn(driver, then).start._add_control_input(_turn(driver, first).end)
+            _order_in(driver, then).start._add_control_input(_order_in(driver, first).end)
             return
 
 
-def _turn(driver: Push, context: Any) -> Turn:
-    if context not in driver.turns:
-        driver.turns[context] = _new_turn(driver, context)
-    return driver.turns[context]
+def _order_in(driver: Push, context: Any) -> StackOrder:
+    if context not in driver.stack_orders:
+        driver.stack_orders[context] = _new_order(driver, context)
+    return driver.stack_orders[context]
 
 
-def _new_turn(driver: Push, context: Any) -> Turn:
+def _new_order(driver: Push, context: Any) -> StackOrder:
     graph = context.loop_enters[0].graph
     around = context.outer_context and context.outer_context.GetWhileContext()
-    outer = _turn(driver, around) if around else None
+    outer = _order_in(driver, around) if around else None
     with inside(graph, context.outer_context):
         # The loop may lie in a branch that is not taken: then the token must not be there either.
         runs = tf.identity(context.loop_enters[0].op.inputs[0])
@@ -88,7 +88,7 @@ def _new_turn(driver: Push, context: Any) -> Turn:
     merge._update_input(1, after)
     if outer:
         outer.wait_for(leaving.op, always=False)  # no context tells of the backward pass of a branch
-    return Turn(token, after.op, start.op, leaving.op)
+    return StackOrder(token, after.op, start.op, leaving.op)
 
 
 def _loop_around(op: tf.Operation) -> Any:

@@ -20,7 +20,7 @@ class Calls:
     """By name of a calling op.
 
     Attributes:
-      flops: operations of one run, all turns of a loop together and the dearest branch.
+      flops: operations of one run, all iterations of a loop together and the dearest branch.
       peak: bytes that are alive in a body at most.
       kept: bytes of its outputs that are lists, by index: what a loop keeps for its gradient.
       unknown: as in the result of `cost`, with the names of ops behind those of the ops that call.
@@ -53,13 +53,15 @@ class Known:
 Steps = Generator["networkx.MultiDiGraph", Any, Any]
 
 
-def of_calls(graph: "networkx.MultiDiGraph", outputs: dict[Any, Any], turns: Mapping[str, int], known: Known) -> Steps:
+def of_calls(
+    graph: "networkx.MultiDiGraph", outputs: dict[Any, Any], iterations: Mapping[str, int], known: Known
+) -> Steps:
     """Cost of the ops that call functions: steps to a `Calls`.
 
     Args:
       graph: a graph from `build`.
       outputs: (dtype, shape) of every output of every op; takes what the functions give, where that was not known.
-      turns: numbers of turns of loops by the name of the op.
+      iterations: numbers of iterations of loops by the name of the op.
       known: is added to; the names of what is unknown in a function are given where it is called first.
     """
     calls = Calls()
@@ -81,7 +83,7 @@ def of_calls(graph: "networkx.MultiDiGraph", outputs: dict[Any, Any], turns: Map
                 known.open.remove(body.graph["function"])
                 known.costs[what] = measured, body
             found[key], inner[key] = known.costs[what]
-        count = _turns(graph, name, turns, calls)
+        count = _iterations(graph, name, iterations, calls)
         kind = graph.nodes[name]["type"]
         each = [cost["flops"] for cost in found.values()]
         calls.flops[name] = max(each) if kind in BRANCHES else count * sum(each)
@@ -115,12 +117,12 @@ def _input_shapes(graph: "networkx.MultiDiGraph", name: Any, outputs: Mapping[An
     return [None if shape is None else tuple(shape) for shape in rows]
 
 
-def _turns(graph: "networkx.MultiDiGraph", name: Any, turns: Mapping[str, int], calls: Calls) -> int:
-    """A loop that is the gradient of another has as many turns as that one."""
+def _iterations(graph: "networkx.MultiDiGraph", name: Any, iterations: Mapping[str, int], calls: Calls) -> int:
+    """A loop that is the gradient of another has as many iterations as that one."""
     node = graph.nodes[name]
     if node["type"] not in LOOPS:
         return 1
-    told = turns.get(name, turns.get(node["pair"] or ""))
+    told = iterations.get(name, iterations.get(node["pair"] or ""))
     if told is None:
         calls.unknown["loops"].append(str(name))
     return 1 if told is None else told

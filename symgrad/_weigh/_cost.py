@@ -31,14 +31,14 @@ def cost(
     A multiply-add is two operations; each op type has a closed formula of its shapes. The peak is that of the ops in
     the order of the graph, each V1 loop as one stretch, on a runtime that lets go of a tensor after its last use and
     lets elementwise ops write into an input that nobody else reads, as TensorFlow does. A call of a function costs what
-    its body does, a loop all its turns, a branch the dearest one.
+    its body does, a loop all its iterations, a branch the dearest one.
 
     Args:
       graph: a graph from `build`. Its nodes get the attributes `flops` (None where unknown) and `bytes`, both for all
         runs of the op, with which pictures can be coloured.
       sizes: what the graph leaves open. `"batch"`: the size of every first dimension that is not known, of a
         placeholder or of a result of a branch or V2 loop; the name of a placeholder: its shape; the
-        name of a V1 loop's frame, or of the op of a V2 loop: its number of turns.
+        name of a V1 loop's frame, or of the op of a V2 loop: its number of iterations.
       fetches: ops or tensors, one or a list: only what these need is counted. None counts every op, also initialisers.
 
     Returns:
@@ -53,7 +53,7 @@ def cost(
       * `dense`: gradients that become dense from IndexedSlices: the op, the gather whose gradient it is, bytes of the
         slices and bytes of the dense tensor.
       * `unknown`: `types` without a formula (counted as 0) and how many there are; `ops` whose shapes are not known;
-        `loops` counted for one turn since nobody told how many.
+        `loops` counted for one iteration since nobody told how many.
 
     Raises:
       ShapeError: the sizes contradict the graph.
@@ -101,9 +101,9 @@ def _of_functions_too(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fet
 def _cost(graph: "networkx.MultiDiGraph", sizes: dict[str, Any], fetches: Any, known: Known) -> Steps:
     part = _needed(graph, fetches)
     outputs = complete(part, sizes, known.patience)
-    turns = {name: number for name, number in sizes.items() if isinstance(number, int) and name != "batch"}
-    calls = yield from of_calls(part, outputs, turns, known)
-    runs, untold = frame_runs(part, turns)
+    iterations = {name: number for name, number in sizes.items() if isinstance(number, int) and name != "batch"}
+    calls = yield from of_calls(part, outputs, iterations, known)
+    runs, untold = frame_runs(part, iterations)
     if "outputs" in graph.graph:
         graph.graph["shapes"] = {name: [shape for _, shape in specs] for name, specs in outputs.items()}
     graph.graph["results"] = [_shape_of(outputs, tensor) for tensor in graph.graph.get("outputs", ())]

@@ -1,7 +1,7 @@
 """Operations of the decompositions of matrices as closed formulas: the leading terms in the sizes.
 
 Sections are those of G. Golub and C. Van Loan, Matrix Computations, 3rd ed., Johns Hopkins University Press, 1996, who
-count a usual number of turns where something iterates.
+count a usual number of iterations where something iterates.
 """
 
 from collections.abc import Callable

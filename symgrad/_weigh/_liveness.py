@@ -134,7 +134,7 @@ class _Run:
         return self.nodes[tensor[0]]["outputs"][tensor[1]][0]
 
     def store(self, name: Any) -> None:
-        """Follow the handles of stacks and arrays, and keep what is put into them for every turn of the loop."""
+        """Follow the handles of stacks and arrays, and keep what is put into them for every iteration of the loop."""
         node = self.nodes[name]
         inputs = {slot: (source, index) for slot, source, index in self.inputs[name]}
         if node["type"] in _CONTAINERS:
@@ -155,9 +155,9 @@ class _Run:
         value.stored = True
         value.uses += 1
         self.contents[holder].append(value)
-        turns = self.runs.get(node["frame"], 1)
-        if turns > 1:
-            more = self.new(f"{value.name} (of {turns - 1} more turns)", size * (turns - 1))
+        iterations = self.runs.get(node["frame"], 1)
+        if iterations > 1:
+            more = self.new(f"{value.name} (of {iterations - 1} more iterations)", size * (iterations - 1))
             more.uses += 1
             self.contents[holder].append(more)
 
@@ -171,7 +171,7 @@ def peak_of(
       graph: a graph from `build`.
       order: names in the order in which they run.
       sizes: bytes of every output of every op.
-      runs: turns of each V1 loop.
+      runs: iterations of each V1 loop.
       inner: bytes that an op needs while it runs, besides its outputs.
 
     Returns:
@@ -188,7 +188,7 @@ def peak_of(
     for i, name in enumerate(order):
         run.step(name, inner.get(name, 0))
         node = run.nodes[name]
-        if node["type"] in ENTERS and (name, 0) in run.buffer:  # every turn reads it again
+        if node["type"] in ENTERS and (name, 0) in run.buffer:  # every iteration reads it again
             buffer = run.buffer[name, 0]
             buffer.uses += 1
             held[max(frame_end.get(node["frame"], i), i)].append(buffer)

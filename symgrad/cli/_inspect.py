@@ -97,7 +97,7 @@ def _print_cost(found: dict[str, Any]) -> None:
     unknown = found["unknown"]
     table(console, "No formula, counted as 0", ("type", "ops"), list(unknown["types"].items()))
     table(console, "Shapes not known, counted as 0 (--size)", ("op",), [(name,) for name in unknown["ops"]])
-    table(console, "Loops counted for one turn (--size)", ("frame",), [(name,) for name in unknown["loops"]])
+    table(console, "Loops counted for one iteration (--size)", ("frame",), [(name,) for name in unknown["loops"]])
 
 
 def _print(found: dict[str, Any]) -> None:

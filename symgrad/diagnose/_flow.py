@@ -163,7 +163,7 @@ class Flow:
         return self._sites[key]
 
     def _argument(self, site: Inside, index: int):
-        """What argument `index` of a body is: an input of the op, or what a loop's body gave the turn before."""
+        """What argument `index` of a body is: an input of the op, or what a loop's body gave the iteration before."""
         outer = site.op.inputs[index + site.body.offset]
         yield self._at(site.parent, outer), outer, -1
         if site.loop is not None and index < len(site.loop.body.graph.outputs):

@@ -174,7 +174,7 @@ class Instrumented:
 
 
 def _tame(node: Any) -> None:
-    """Take from a node what a private run must not do: stop at the first NaN, run several turns at once, compile."""
+    """Take from a node what a private run must not do: stop at a NaN, run several iterations at once, compile."""
     node.device = ""
     for attribute in [a for a in node.attr if a == "_class" or a.startswith("_Xla")]:
         del node.attr[attribute]

@@ -30,7 +30,7 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
 
     Returns:
       A list of `Finding` in the order of execution, empty if all fetches are finite. Where loops are around the op,
-      `turns` tells in which turn it was.
+      `iterations` tells in which iteration it was.
 
     Raises:
       GraphMismatchError: there is no session, or a fetch or a feed does not belong to its graph.
@@ -56,7 +56,7 @@ def nan_origin(fetches: Any, *, session: Any, feed_dict: dict | None = None) -> 
         for origin in _origins(run, fetch, result):
             key = (origin.scope, origin.node)
             order = origin.sample.order if origin.sample else 0
-            if key not in found or order < found[key][0]:  # of the turns of a loop the first
+            if key not in found or order < found[key][0]:  # of the iterations of a loop the first
                 found[key] = (order, _finding(fetch.name, origin, locator))
     return [finding for _, finding in sorted(found.values(), key=lambda pair: pair[0])]
 
@@ -128,7 +128,7 @@ def _finding(x: str, origin: Origin, locator: Locator) -> Finding:
         detail=_detail(origin, forward, seen),
         advice=advice(node.op, shown, half=half) if sample is not None else GIVEN_ADVICE.get(origin.birth, ""),
         forward=forward.name,
-        turns=sample.turns if sample else (),
+        iterations=sample.iterations if sample else (),
         indices=seen[0],
         values=seen[1],
         inputs=sample.inputs if sample else (),
@@ -144,13 +144,13 @@ def _seen(values: np.ndarray) -> tuple[tuple, tuple, tuple[int, int]]:
 
 
 def _detail(origin: Origin, forward: Any, seen: tuple) -> str:
-    """The numbers, the turn and the forward op, in words."""
+    """The numbers, the iteration and the forward op, in words."""
     indices, values, (count, size) = seen
     said = [f"{count} of {size} elements, {values[0]} at {list(indices[0])}"]
     if origin.sample is not None and origin.sample.inputs:
         said.append("from " + ", ".join(_input(v, len(indices)) for v in origin.sample.inputs))
-    if origin.sample is not None and origin.sample.turns:
-        said.append("in " + ", ".join(f"turn {turn} of {loop!r}" for loop, turn in origin.sample.turns))
+    if origin.sample is not None and origin.sample.iterations:
+        said.append("in " + ", ".join(f"iteration {n} of {loop!r}" for loop, n in origin.sample.iterations))
     if forward.name:
         made = f", made at {_where.made_at(forward.op)}" if forward.op is not None and forward.op.traceback else ""
         kind = f"{forward.op.type} " if forward.op is not None else ""

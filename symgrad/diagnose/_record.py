@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 SHOWN = 5  # how many offending elements a finding shows
-KEPT = 10_000  # how many executions of one op, in the turns of a loop, are remembered
+KEPT = 10_000  # how many executions of one op, in the iterations of a loop, are remembered
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Sample:
 
     Attributes:
       order: a number that grows from execution to execution.
-      turns: for each loop around the op, outermost first, its name and in which turn it was, from 0.
+      iterations: for each loop around the op, outermost first, its name and in which iteration it was, from 0.
       count: how many elements of the output are not finite, and how many there are.
       indices: where the first of them are, at most five.
       values: what is there.
@@ -24,7 +24,7 @@ class Sample:
     """
 
     order: int
-    turns: tuple[tuple[str, int], ...]
+    iterations: tuple[tuple[str, int], ...]
     count: tuple[int, int]
     indices: tuple[tuple[int, ...], ...]
     values: tuple[Any, ...]
@@ -49,25 +49,25 @@ class Execution:
 
 
 class Clock:
-    """In which turn each loop is; probes on the conditions of the loops move it."""
+    """In which iteration each loop is; probes on the conditions of the loops move it."""
 
     def __init__(self) -> None:
         self.order = 0
-        self._turn: dict[Any, int] = {}
+        self._iteration: dict[Any, int] = {}
 
     def ticker(self, loop: Any) -> Callable[[np.ndarray], np.ndarray]:
         """The function that a probe on the condition of `loop` calls."""
 
         def tick(goes_on: np.ndarray) -> np.ndarray:
-            self._turn[loop] = self._turn.get(loop, -1) + 1 if goes_on else -1
+            self._iteration[loop] = self._iteration.get(loop, -1) + 1 if goes_on else -1
             return np.array(goes_on)
 
         return tick
 
     def now(self, loops: Sequence[tuple[Any, str]]) -> tuple[tuple[str, int], ...]:
-        """The turn of each of these loops."""
+        """The iteration of each of these loops."""
         self.order += 1
-        return tuple((name, max(self._turn.get(loop, 0), 0)) for loop, name in loops)
+        return tuple((name, max(self._iteration.get(loop, 0), 0)) for loop, name in loops)
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Probe:
       inputs, outputs: the numbers of the op's inputs and outputs that are handed in.
       chooses: the op is an elementwise choice: input 0 tells from which of the others an element comes.
       loops: key and name of each loop around the op, outermost first.
-      executions: those from which something came out that was not finite, by the turn of each loop.
+      executions: those from which something came out that was not finite, by the iteration of each loop.
     """
 
     inputs: Sequence[int]
@@ -102,7 +102,7 @@ class Probe:
         first = outputs[wrong[0]]
         makes_nan = bool(carried) and _makes_nan(first, [inputs[i] for i in carried])
         sample = self._sample(first, np.isnan(first) if makes_nan else ~np.isfinite(first), inputs)
-        self.executions[tuple(turn for _, turn in sample.turns)] = Execution(
+        self.executions[tuple(number for _, number in sample.iterations)] = Execution(
             frozenset(self.outputs[k] for k in wrong),
             frozenset(self.inputs[i] for i in carried),
             sample,

@@ -9,14 +9,14 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .._op_types import ENTERS, EXITS, NEXT_ITERATIONS, VARIABLES
-from ._iterations import LAST, Turns, any_of, begins, goes_on, matching, previous
+from ._iterations import LAST, Iterations, any_of, begins, goes_on, matching, previous
 from ._nan_causes import Birth
 from ._private_run import PrivateRun
 from ._record import Sample
 from ._scope import Place, Scope
 
-# Where the walk is: a place, and the turns of the loops around it (around its output, for an op on a loop's edge).
-At = tuple[Scope, Place, Turns]
+# Where the walk is: a place, and the iterations of the loops around it (around its output, for an op on a loop's edge).
+At = tuple[Scope, Place, Iterations]
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class Trace:
 
     def _before(self, at: At) -> Iterator[At]:
         """Where the values at a place come from, as far as they are not finite."""
-        scope, (name, index), turns = at
+        scope, (name, index), iterations = at
         if name is None:
-            yield from _argument(scope, index, turns)
+            yield from _argument(scope, index, iterations)
         elif scope.children.get(name):
-            yield from _result(scope, name, index, turns)
+            yield from _result(scope, name, index, iterations)
         elif (scope, name) in self.run.instrumented.probes:
             yield from self._probed(at, name, index)
         elif scope.parent is None and f"{name}:{index}" in self.run.given:
@@ -81,12 +81,12 @@ class Trace:
             yield from self._transparent(at, name)
 
     def _probed(self, at: At, name: str, index: int) -> Iterator[At]:
-        scope, _, turns = at
+        scope, _, iterations = at
         inputs = scope.inputs(name)
         handles = [place for place in inputs if scope.output(place).is_handle]
         executions = self.run.instrumented.probes[scope, name].executions
-        for turn in matching(executions, turns):
-            execution = executions[turn]
+        for iteration in matching(executions, iterations):
+            execution = executions[iteration]
             if index not in execution.outputs:
                 continue
             if not execution.carried and not handles:
@@ -94,41 +94,41 @@ class Trace:
                 self._found(at, Birth.NAN if nan else Birth.INFINITY, execution.sample)
             elif execution.makes_nan:
                 self._found(at, Birth.MIXED, execution.sample)
-            yield from ((scope, inputs[i], turn) for i in sorted(execution.carried))
-            yield from ((scope, handle, any_of(len(turn))) for handle in handles)
+            yield from ((scope, inputs[i], iteration) for i in sorted(execution.carried))
+            yield from ((scope, handle, any_of(len(iteration))) for handle in handles)
 
     def _transparent(self, at: At, name: str) -> Iterator[At]:
         """Through an op without a probe: to all it reads, and from a container to what is written into it."""
-        scope, _, turns = at
+        scope, _, iterations = at
         node = scope.nodes[name]
         if node.op == "Const":
             self._given(at, Birth.CONSTANT, tf.make_ndarray(node.attr["value"].tensor))
         elif scope.parent is None and node.op in VARIABLES and name in self.run.variables:
             self._given(at, Birth.VARIABLE, self.run.variables[name])
         makes_handle = any(output.is_handle for output in scope.outputs(name))
-        for place, there in self._moved(scope, node, any_of(len(turns)) if makes_handle else turns):
+        for place, there in self._moved(scope, node, any_of(len(iterations)) if makes_handle else iterations):
             if scope.output(place).is_floating or scope.output(place).is_handle:
                 yield scope, place, there
         for reader in self._takers(scope, name) if makes_handle else ():
-            there = any_of(len(self._frames.get(reader, ())) if scope.parent is None else len(turns))
+            there = any_of(len(self._frames.get(reader, ())) if scope.parent is None else len(iterations))
             yield from ((scope, place, there) for place in scope.inputs(reader) if scope.output(place).is_floating)
 
-    def _moved(self, scope: Scope, node: Any, turns: Turns) -> Iterator[tuple[Place, Turns]]:
-        """What an op of V1 control flow, or any other, reads, and in which turn."""
+    def _moved(self, scope: Scope, node: Any, iterations: Iterations) -> Iterator[tuple[Place, Iterations]]:
+        """What an op of V1 control flow, or any other, reads, and in which iteration."""
         inputs = scope.inputs(node.name)
         if node.op in ENTERS:
-            yield from ((place, turns[:-1]) for place in inputs)
+            yield from ((place, iterations[:-1]) for place in inputs)
         elif node.op in EXITS:
-            yield from ((place, (*turns, LAST)) for place in inputs)
+            yield from ((place, (*iterations, LAST)) for place in inputs)
         elif node.op in NEXT_ITERATIONS:
-            yield from ((place, previous(turns)) for place in inputs)
+            yield from ((place, previous(iterations)) for place in inputs)
         elif any(_op(scope, place) in NEXT_ITERATIONS for place in inputs):
             for place in inputs:
                 is_back = _op(scope, place) in NEXT_ITERATIONS
-                if goes_on(turns) if is_back else begins(turns):
-                    yield place, turns
+                if goes_on(iterations) if is_back else begins(iterations):
+                    yield place, iterations
         else:
-            yield from ((place, turns) for place in inputs)
+            yield from ((place, iterations) for place in inputs)
 
     def _found(self, at: At, birth: Birth, sample: Sample | None = None, values: Any = None) -> None:
         origin = Origin(at[0], str(at[1][0]), birth, self._path(at), sample, values)
@@ -178,23 +178,23 @@ def _op(scope: Scope, place: Place) -> str:
     return "" if place[0] is None else scope.nodes[place[0]].op
 
 
-def _argument(scope: Scope, index: int, turns: Turns) -> Iterator[At]:
-    """What an argument of a body is: an input of the op that runs it, or what a loop's body gave the turn before."""
+def _argument(scope: Scope, index: int, iterations: Iterations) -> Iterator[At]:
+    """What an argument of a body is: an input of the op that runs it, or what a loop's body gave before."""
     parent = scope.parent
     assert parent is not None
     is_loop = scope.kind in ("cond", "body")
-    if not is_loop or begins(turns):
-        yield parent, parent.inputs(scope.call)[index + scope.offset], turns[:-1] if is_loop else turns
+    if not is_loop or begins(iterations):
+        yield parent, parent.inputs(scope.call)[index + scope.offset], iterations[:-1] if is_loop else iterations
     for sibling in parent.children[scope.call]:
-        if is_loop and sibling.kind == "body" and goes_on(turns):
-            yield sibling, sibling.results()[index], previous(turns)
+        if is_loop and sibling.kind == "body" and goes_on(iterations):
+            yield sibling, sibling.results()[index], previous(iterations)
 
 
-def _result(scope: Scope, name: str, index: int, turns: Turns) -> Iterator[At]:
-    """What a loop, branch or call gives: what its body gave, or what a loop without a turn began with."""
+def _result(scope: Scope, name: str, index: int, iterations: Iterations) -> Iterator[At]:
+    """What a loop, branch or call gives: what its body gave, or what a loop without an iteration began with."""
     for child in scope.children[name]:
         if child.kind == "body":
-            yield scope, scope.inputs(name)[index], turns
-            yield child, child.results()[index], (*turns, LAST)
+            yield scope, scope.inputs(name)[index], iterations
+            yield child, child.results()[index], (*iterations, LAST)
         elif child.kind != "cond":
-            yield child, child.results()[index], turns
+            yield child, child.results()[index], iterations

@@ -13,7 +13,7 @@ from .. import _bodies, _tensors, _tf, _walk
 from .._op_types import LOOPS, MERGES, STACK_POPS, SWITCHES
 from ._contractions import CONTRACTIONS, numbers
 from ._kinds import how_it_enters, is_alike, is_elementwise
-from ._known import Runner, Turn
+from ._known import Iteration, Runner
 from ._lists import LISTS, Items
 from ._loops import Frames, around, goes_around, through_frame
 from ._probe import Local, UnknownShapeError, probed, shape_of, size_of
@@ -52,10 +52,10 @@ class Flow:
         self._pushed = {id(t): None for op in ops if op.type in STACK_POPS for t in self._sources.pushed(op)}
         self._groups(self.frames.grouped(ops, 0) if self.frames.ops else [[op] for op in ops], 0, None)
 
-    def turn(self, groups: Sequence[Sequence[tf.Operation]], depth: int, around: tuple[Turn, Any]) -> None:
-        """One turn of a V1 loop `depth` deep; `around`: its values, and what comes to each Merge, None if first."""
-        turn, state = around
-        known, self.known = self.known, turn.of
+    def iteration(self, groups: Sequence[Sequence[tf.Operation]], depth: int, around: tuple[Iteration, Any]) -> None:
+        """One iteration of a V1 loop `depth` deep; `around`: its values, what comes to each Merge (None if first)."""
+        iteration, state = around
+        known, self.known = self.known, iteration.of
         for group in groups:
             for op in group:
                 for t in op.outputs:
@@ -83,7 +83,7 @@ class Flow:
         for t, r in zip(op.outputs, found, strict=False):
             if r is not None:
                 self.reach[id(t)] = r
-                if id(t) in self._pushed:  # in one turn or another
+                if id(t) in self._pushed:  # in one iteration or another
                     before = self._pushed[id(t)]
                     self._pushed[id(t)] = r if before is None else before | r
 
@@ -227,15 +227,15 @@ class Flow:
         for body in inner:
             given = {id(t): op.inputs[k + body.offset] for k, t in enumerate(body.graph.inputs)}
             arguments = {k - body.offset: r for k, r in moving.items() if k >= body.offset}
-            results = _joined(results, self.inside(body.graph, arguments, Turn(self.runner, self.known, given)))
+            results = _joined(results, self.inside(body.graph, arguments, Iteration(self.runner, self.known, given)))
         return results
 
-    def inside(self, graph: Any, arguments: dict[int, Any], turn: Turn) -> Reaches:
-        """The reach of the results of a function, from that of its arguments; `turn` tells values in it."""
+    def inside(self, graph: Any, arguments: dict[int, Any], iteration: Iteration) -> Reaches:
+        """The reach of the results of a function, from that of its arguments; `iteration` tells values in it."""
         if id(graph) not in self._orders:
             self._orders[id(graph)] = _walk.in_order(graph.get_operations())
         given = {id(graph.inputs[k]): r for k, r in arguments.items()}
-        inner = Flow(turn.of, self.runner, self.coarse, given, self._probed, self._orders)
+        inner = Flow(iteration.of, self.runner, self.coarse, given, self._probed, self._orders)
         inner.run(self._orders[id(graph)])
         return [inner.reach.get(id(t)) for t in graph.outputs]
 

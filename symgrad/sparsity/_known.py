@@ -1,4 +1,4 @@
-"""What tensors are in one turn of a loop: counters and all that follows from them, op by op."""
+"""What tensors are in one iteration of a loop: counters and all that follows from them, op by op."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,20 +58,20 @@ def counts(tensor: tf.Tensor) -> bool:
     return tensor.dtype.base_dtype.is_integer or tensor.dtype.base_dtype == tf.bool
 
 
-class Turn:
-    """Values in one turn of a loop, V1 or V2, or in a function.
+class Iteration:
+    """Values in one iteration of a loop, V1 or V2, or in a function.
 
     Attributes:
-      consulted: whether something was asked that changes from turn to turn.
+      consulted: whether something was asked that changes from iteration to iteration.
     """
 
-    def __init__(self, runner: Runner, outside: Known, given: Mapping[int, Any], before: "Turn | None" = None):
+    def __init__(self, runner: Runner, outside: Known, given: Mapping[int, Any], before: "Iteration | None" = None):
         """
         Args:
           runner: runs ops.
           outside: tells values around the loop.
           given: for the id of an input of the function the value, or the tensor outside that it is.
-          before: the turn before this one of a V1 loop.
+          before: the iteration before this one of a V1 loop.
         """
         self._runner, self._outside, self._given, self._before = runner, outside, given, before
         self._found: dict[int, tuple[Any, bool]] = {}
@@ -84,11 +84,11 @@ class Turn:
         return value
 
     def peek(self, tensor: tf.Tensor) -> np.ndarray | None:
-        """The same, for what only leads to the next turn."""
+        """The same, for what only leads to the next iteration."""
         return self._of(tensor)[0]
 
     def forget(self) -> None:
-        """Let go of the turn before this one, when all that counts has been looked at."""
+        """Let go of the iteration before this one, when all that counts has been looked at."""
         self._before = None
 
     def _of(self, tensor: tf.Tensor) -> tuple[Any, bool]:

@@ -1,4 +1,4 @@
-"""Reaches on their way around loops: turn by turn while the condition can be followed, else until nothing is new."""
+"""Reaches on their way around loops: step by step while the condition can be followed, else until nothing is new."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import tensorflow.compat.v1 as tf
 from .. import _walk
 from .._op_types import ENTERS, EXITS, MERGES
 from ..errors import ControlFlowError
-from ._known import Turn, counts
+from ._known import Iteration, counts
 from ._lists import Items
 from ._probe import UnknownShapeError, size_of
 
 if TYPE_CHECKING:
     from ._flow import Flow, Reaches
 
-FOLLOWED = 1000  # turns, while the condition is known; then counters are forgotten, so that the union of turns settles
-GUESSED = 64  # turns, while it is not
+# Iterations while the condition is known; then counters are forgotten, so that the union of iterations settles.
+FOLLOWED = 1000
+GUESSED = 64  # iterations, while it is not
 
 
 def around(flow: Flow, op: tf.Operation, moving: dict[int, Any], graphs: tuple[Any, Any]) -> Reaches:
@@ -38,22 +39,22 @@ def around(flow: Flow, op: tf.Operation, moving: dict[int, Any], graphs: tuple[A
     counters = {k: flow.known(t) for k, t in enumerate(op.inputs) if k not in stays and counts(t)}
     state: dict[int, Any] = dict(moving)
     for number in itertools.count():
-        turns = []
+        iterations = []
         for graph in (cond, body):
             given: dict[int, Any] = {id(graph.inputs[k]): op.inputs[k] for k in stays}
             given.update((id(graph.inputs[k]), value) for k, value in counters.items())
-            turns.append(Turn(flow.runner, flow.known, given))
-        going = turns[0].of(cond.outputs[0])
+            iterations.append(Iteration(flow.runner, flow.known, given))
+        going = iterations[0].of(cond.outputs[0])
         if going is not None and not going:
             break
         if number >= (GUESSED if going is None else FOLLOWED):
             counters, going = {}, None
-        after = flow.inside(body, state, turns[1])
+        after = flow.inside(body, state, iterations[1])
         fresh = {k: r for k, r in enumerate(after) if r is not None}
         if going is None:  # it may have ended before
             fresh = joined(state, fresh)
-        settled = (not counters or not turns[1].consulted) and same_state(state, fresh)
-        state, counters = fresh, {k: turns[1].peek(body.outputs[k]) for k in counters}
+        settled = (not counters or not iterations[1].consulted) and same_state(state, fresh)
+        state, counters = fresh, {k: iterations[1].peek(body.outputs[k]) for k in counters}
         if settled:
             break
     return [state.get(k) for k in range(len(op.outputs))]
@@ -140,7 +141,7 @@ def through_frame(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
     """Through the ops of a V1 loop that is `depth` deep, loops inside of it included."""
     known = flow.known
     try:
-        _turns(flow, ops, depth)
+        _iterations(flow, ops, depth)
     except UnknownShapeError as error:
         flow.known = known
         entered = [flow.reach[id(op.inputs[0])] for op in ops if op.type in ENTERS and id(op.inputs[0]) in flow.reach]
@@ -151,31 +152,32 @@ def through_frame(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
                 flow.reach[id(op.outputs[0])] = whole.read(None, size_of(op.outputs[0]))
 
 
-def _turns(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
+def _iterations(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
     frame = flow.frames.of(ops[0])[:depth]
     every = [op for op in flow.frames.ops if flow.frames.of(op)[:depth] == frame]
     merges = [op for op in every if flow.frames.of(op) == frame and goes_around(op)]
     groups = flow.frames.grouped(ops, depth)
     condition = next((op for op in every if op.type == "LoopCond" and flow.frames.of(op) == frame), None)
-    outside, turn = flow.known, None
+    outside, iteration = flow.known, None
     state: dict[Any, Any] | None = None
     for number in itertools.count():
-        turn = Turn(flow.runner, outside, {}, turn)
-        going = None if condition is None else turn.of(condition.inputs[0])
+        iteration = Iteration(flow.runner, outside, {}, iteration)
+        going = None if condition is None else iteration.of(condition.inputs[0])
         stops = going is not None and not going
         forgotten = number >= (GUESSED if going is None else FOLLOWED)
         if forgotten:
-            turn, going, stops = Turn(flow.runner, outside, {id(m.outputs[0]): None for m in merges}), None, False
+            iteration = Iteration(flow.runner, outside, {id(m.outputs[0]): None for m in merges})
+            going, stops = None, False
         for m in merges:
-            turn.peek(m.outputs[0])
-        turn.consulted = False
-        flow.turn(groups, depth, (turn, state))
+            iteration.peek(m.outputs[0])
+        iteration.consulted = False
+        flow.iteration(groups, depth, (iteration, state))
         after = {m: flow.reach[id(m.inputs[1])] for m in merges if id(m.inputs[1]) in flow.reach}
         now = {m: flow.reach[id(m.outputs[0])] for m in merges if id(m.outputs[0]) in flow.reach}
         state = joined(now, after) if going is None else after
-        if stops or ((forgotten or not turn.consulted) and same_state(now, state)):
+        if stops or ((forgotten or not iteration.consulted) and same_state(now, state)):
             return
-        turn.forget()
+        iteration.forget()
 
 
 def goes_around(op: tf.Operation) -> bool:

@@ -6,7 +6,7 @@ from cases import v1_control_flow
 
 import symgrad
 from symgrad import _walk, rules
-from symgrad._control_flow import inside, add_variable
+from symgrad._control_flow import add_variable, inside
 from symgrad._control_flow._places import Guard, Place, Places
 
 

@@ -48,7 +48,7 @@ def fractional_power(x, repaired):
 
 
 def loop(x, repaired):
-    """In turn 1 the logarithm of -0.5 is taken; that of 0 in turn 0 is not."""
+    """In iteration 1 the logarithm of -0.5 is taken; that of 0 in iteration 0 is not."""
 
     def turn(i, h):
         return i + 1, tf.where(h > -0.1, h - 0.5, tf.abs(h) if repaired else tf.log(h, name="log"))
@@ -150,7 +150,7 @@ def test_inside_of_control_flow(row, v2, stored, control_flow_v2):
         (found,) = diagnosed(build, repaired=False, stored=stored)
         assert (found.cause, found.op_type, found.indices[0]) == (birth, op_type, index)
         assert forward is None or found.forward.split("/")[-1] == forward
-        assert [t for _, t in found.turns] == ([] if turn is None else [turn])
+        assert [t for _, t in found.iterations] == ([] if turn is None else [turn])
         assert diagnosed(build, repaired=True, stored=stored) == []
 
 
@@ -227,7 +227,7 @@ def test_the_first_turn_is_named_where_an_op_fails_in_several(control_flow_v2):
     for v2 in (False, True):
         with control_flow_v2(v2):
             (found,) = run_nan(build)
-        assert (found.cause, [turn for _, turn in found.turns]) == (Birth.INFINITY, [2])
+        assert (found.cause, [turn for _, turn in found.iterations]) == (Birth.INFINITY, [2])
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
@@ -292,8 +292,8 @@ def test_loops_inside_of_loops_name_the_turn_of_each():
 
     (found,) = run_nan(
         build
-    )  # the second element is 2, 4, 8, 16, 32: above 30 in turn 0 of the inner loop's third time
-    assert [turn for _, turn in found.turns] == [2, 0]
+    )  # the second element is 2, 4, 8, 16, 32: above 30 in iteration 0 of the inner loop's third time
+    assert [turn for _, turn in found.iterations] == [2, 0]
     assert found.inputs[0][1] == -32.0
 
 

@@ -222,5 +222,7 @@ def test_conjugate_gradients(v2):
 def test_a_way_from_turn_to_turn_is_refused():
     with tf.Graph().as_default(), control_flow(v2=False):
         x = tf.placeholder(tf.float64, [3])
-        with pytest.raises(ControlFlowError, match=r"from one turn to the next.*with respect to the loop variable"):
+        with pytest.raises(
+            ControlFlowError, match=r"from one iteration to the next.*with respect to the loop variable"
+        ):
             tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, symgrad.Lop(a * a, x, np.ones(3))), [0, x])
