@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import tensorflow.compat.v1 as tf
 
-from . import _tensors, _tf, _walk, rules
+from . import _crossings, _tensors, _tf, _walk, rules
 from ._control_flow import place_for
 
 Disconnected = Literal["raise", "zero", "none"]
@@ -46,6 +46,11 @@ class Problem:
     def between(self) -> _walk.Between:
         """What lies on the paths from xs to ys, which are walked once, when this is first asked for."""
         return rules.between(self.ys, self.tensors, self.stop, within=self.within)
+
+    @cached_property
+    def crossings(self) -> _crossings.Crossings:
+        """What loops and branches these paths cross."""
+        return _crossings.crossings(self.between)
 
     def part(self, *, ys: Sequence[tf.Tensor] | None = None, xs: Sequence[_tensors.Input] | None = None) -> "Problem":
         """The problem of some of the ys or xs, or of tensors on the paths instead; only these paths are walked."""

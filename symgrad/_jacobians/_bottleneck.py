@@ -6,7 +6,6 @@ import tensorflow.compat.v1 as tf
 
 from .. import _walk
 from .._problem import Problem
-from ._crossings import crosses_v1_loops
 
 # A Jacobian through a waist costs two narrow ones and a product of matrices; it wins where the waist is narrower than
 # both sides by this factor. On three-layer networks it is slower than rows at 2.3 and faster than both from 3 on.
@@ -19,7 +18,7 @@ def waist(problem: Problem) -> tf.Tensor | None:
     Only tensors of known size, of the dtype and in the place (graph, V1 context) of ys count.
     """
     between, ys, xs = problem.between, problem.ys, problem.xs
-    if crosses_v1_loops(between):
+    if problem.crossings.v1_loops:
         return None
     sides = [sum(tf.TensorShape(t.shape).num_elements() or 0 for t in side) for side in (ys, xs)]
     widest = min(sides) // NARROWER

@@ -10,7 +10,6 @@ from .._op_types import ENTERS, EXITS
 from .._problem import Problem
 from .._sizes import Count
 from ..errors import ControlFlowError, DeviceError
-from ._crossings import crosses_v1_loops
 from ._forward_copies import Copies, dependents, staying
 from ._linear_maps import Grid, LinearMap, Rows, Space, Sweep
 from ._plan import Note, nobody
@@ -39,7 +38,7 @@ def check_devices(devices: Any) -> list[str] | None:
     return names
 
 
-def check_shareable(between: Any) -> None:
+def check_shareable(problem: Problem) -> None:
     """Refuse what cannot be copied to another device: loops of V1, and what is inside of a function.
 
     Raises:
@@ -47,8 +46,8 @@ def check_shareable(between: Any) -> None:
     """
     if isinstance(tf.get_default_graph(), _tf.FuncGraph):
         raise ControlFlowError("devices= is for graphs; inside of a tf.function, loop or branch leave it away")
-    if crosses_v1_loops(between):
-        loop = next(op for op in between.ops if op.type in ENTERS | EXITS)
+    if problem.crossings.v1_loops:
+        loop = next(op for op in problem.between.ops if op.type in ENTERS | EXITS)
         raise ControlFlowError(
             f"a loop of V1 control flow ({loop.type} {loop.name!r}) cannot be copied to another device; leave devices= "
             "away, or build the loop with V2 control flow"

@@ -6,19 +6,11 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from .. import _rehearsal, _tensors, _vjp, _walk
+from .. import _rehearsal, _tensors, _vjp
+from .._crossings import bytes_on_the_way, crossed_loops, takes_stacked_tangents
 from .._problem import Problem
 from .._sizes import Count, stacked
 from .._tangents import push
-from ._crossings import (
-    bytes_on_the_way,
-    crossed_loops,
-    crosses_nested_loops,
-    crosses_v1_branches,
-    crosses_v1_loops,
-    crosses_v2_control_flow,
-    takes_stacked_tangents,
-)
 from ._linear_end import linear_end
 
 
@@ -139,14 +131,14 @@ def _pullback(problem: Problem, *, linear: bool = False) -> _vjp.Pullback:
     return _vjp.Pullback(problem.ys, problem.tensors, stop=problem.stop, between=problem.between, linear=linear)
 
 
-def rehearse_columns(between: _walk.Between) -> None:
+def rehearse_columns(problem: Problem) -> None:
     """Refuse, before anything is built, what `Columns` refuse."""
-    (_rehearsal.forward if _goes_forward(between) else _rehearsal.backward_twice)(between)
+    (_rehearsal.forward if _goes_forward(problem) else _rehearsal.backward_twice)(problem.between)
 
 
-def _goes_forward(between: _walk.Between) -> bool:
+def _goes_forward(problem: Problem) -> bool:
     """True if columns are pushed forward, and not pulled back twice."""
-    return any(crosses(between) for crosses in (crosses_v1_loops, crosses_v1_branches, crosses_v2_control_flow))
+    return problem.crossings.v1 or problem.crossings.v2
 
 
 class Rows:
@@ -157,12 +149,12 @@ class Rows:
         _rehearsal.backward(problem.between)
         self._pullback = _pullback(problem)
         self.xs = [Space.of(x) for x in problem.xs]
-        branches = crosses_v1_branches(problem.between)
-        self._in_frames = branches or crosses_v1_loops(problem.between)
+        crossed = problem.crossings
+        self._in_frames = crossed.v1
         # The vectoriser has nothing for V1 branches, and in a V1 loop inside of another, or in a loop of V2 beside one,
         # loses count without a word.
-        mixed = self._in_frames and crosses_v2_control_flow(problem.between)
-        self._vectorisable = not (branches or mixed or crosses_nested_loops(problem.between))
+        mixed = crossed.v1 and crossed.v2
+        self._vectorisable = not (crossed.v1_branches or mixed or crossed.nested_v1_loops)
 
     def on(self, k: int, count: Count, seeds: Callable[[tf.Tensor], tf.Tensor]) -> LinearMap:
         """The map from cotangents of y number k, which `seeds` gives, to the derivatives by all xs."""
@@ -218,11 +210,11 @@ class Columns:
     """
 
     def __init__(self, problem: Problem):
-        self.problem, between = problem, problem.between
-        rehearse_columns(between)
+        self.problem = problem
+        rehearse_columns(problem)
         self.ys, self._of_xs = [Space.of(y) for y in problem.ys], [Space.of(x) for x in problem.xs]
-        self._in_frames = crosses_v1_loops(between) or crosses_v1_branches(between)
-        self._forward = _goes_forward(between)
+        self._in_frames = problem.crossings.v1
+        self._forward = _goes_forward(problem)
         if not self._forward:
             self._dummies = [tf.ones_like(y, name="dummy") for y in problem.ys]
             self._pulled = _pullback(problem, linear=True)(self._dummies)

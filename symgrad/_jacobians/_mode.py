@@ -7,11 +7,9 @@ from typing import Literal, get_args
 
 import tensorflow.compat.v1 as tf
 
-from .._op_types import LOOPS
 from .._problem import Problem
 from ..errors import MissingRuleError, NotLinearError
 from ._bottleneck import waist
-from ._crossings import crosses_nested_loops, crosses_v1_branches, crosses_v1_loops
 from ._linear_maps import Columns, Rows
 
 # What a column costs in rows. Through a loop a tangent turns with the values; a cotangent needs a second loop, and what
@@ -76,13 +74,13 @@ def maps_of(decision: Decision, problem: Problem) -> Rows | Columns:
 
 
 def _cheaper(problem: Problem) -> Decision:
-    between = problem.between
+    crossed = problem.crossings
     columns, rows = _elements(problem.xs), _elements(problem.ys)
-    if crosses_nested_loops(between) or crosses_v1_branches(between):
+    if crossed.nested_v1_loops or crossed.v1_branches:
         cost, of = _BESIDE_SINGLE_ROWS, ", a column at a sixteenth of a row: rows through V1 branches do not vectorise"
         is_cheaper = columns * cost < rows or rows == float("inf")
     else:
-        loops = crosses_v1_loops(between) or any(op.type in LOOPS for op in between.ops)
+        loops = crossed.v1_loops or crossed.v2_loops
         cost, of = (_THROUGH_LOOPS, ", a column at half a row through a loop") if loops else (1, "")
         is_cheaper = columns * cost < rows
     return Decision("columns" if is_cheaper else "rows", _sides(problem) + of)

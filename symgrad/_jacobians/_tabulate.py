@@ -60,7 +60,7 @@ def _carried_out(
 def _through(narrow: tf.Tensor, problem: Problem, in_blocks: Sweep) -> Grid:
     """J = J_y/h J_h/x: the columns of the first, and the rows of the second, are as few as h has elements."""
     behind, before = problem.through(narrow)
-    rehearse_columns(behind.between)
+    rehearse_columns(behind)
     _rehearsal.backward(before.between)
     left = _by_columns(Columns(behind), in_blocks)
     (right,) = _by_rows(Rows(before), in_blocks)

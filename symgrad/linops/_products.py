@@ -6,12 +6,7 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _vjp
-from .._jacobians._crossings import (
-    crosses_nested_loops,
-    crosses_v1_branches,
-    crosses_v1_loops,
-    takes_stacked_tangents,
-)
+from .._crossings import takes_stacked_tangents
 from .._pfor import reason, strict_pfor
 from .._problem import Problem
 from .._sizes import Count
@@ -52,7 +47,7 @@ class Pull:
         self._problem, between = problem, problem.between
         self.connected = list(between.connected)
         # TensorFlow's vectoriser enters no V1 loop or branch that exists.
-        self.stacks = not (crosses_v1_loops(between) or crosses_v1_branches(between) or crosses_nested_loops(between))
+        self.stacks = not (problem.crossings.v1 or problem.crossings.nested_v1_loops)
 
     def __call__(self, cotangents: Sequence[tf.Tensor], count: Stack) -> list[tf.Tensor]:
         """For each x its cotangents, stacked if `count` is given; zeros where no path leads."""

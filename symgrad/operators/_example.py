@@ -9,7 +9,6 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _vjp, rules
 from .._jacobians import _limits
-from .._jacobians._crossings import crosses_v1_branches, crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import LinearMap, Space
 from .._jacobians._one_example import Examples
@@ -67,7 +66,7 @@ def example_jacobian(
         between = problem.between
         _disconnected.for_paths(problem, disconnected)
         check_holomorphic(problem)
-        if examples.in_v1_control_flow or crosses_v1_loops(between) or crosses_v1_branches(between):
+        if examples.in_v1_control_flow or problem.crossings.v1:
             _log.info(
                 "the Jacobian of %s goes through the whole batch for each row: it crosses V1 control flow", out.name
             )

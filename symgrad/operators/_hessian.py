@@ -6,7 +6,6 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _rehearsal, _tensors, _vjp
-from .._jacobians._crossings import crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
 from .._jacobians._sweep import check_block_size
@@ -51,7 +50,7 @@ def hessian(
     with posed(y, xs, disconnected=disconnected, name=name) as problem:
         check_holomorphic(problem)
         # Backwards through the gradient of a V1 loop there is no way.
-        mode = "columns" if crosses_v1_loops(problem.between) else "rows"
+        mode = "columns" if problem.crossings.v1_loops else "rows"
         _disconnected.for_leaving(problem, disconnected)
         _rehearsal.derivatives_of_gradients(problem.between, forward=mode == "columns")
         gradients = first_derivatives(problem, disconnected)

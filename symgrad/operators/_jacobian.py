@@ -72,7 +72,7 @@ def jacobian(
         _disconnected.for_paths(problem, disconnected)
         check_holomorphic(problem)
         if devices is not None:
-            check_shareable(problem.between)
+            check_shareable(problem)
         blocks = tabulate(problem, mode=mode, block_size=block_size, devices=devices)
         if disconnected == "none":
             reached, connected = problem.between.reached, problem.between.connected

@@ -89,7 +89,7 @@ def jacobian_blocks(
             values = session.run(common, feeds)
             known = dict(zip([t.name for t in common], values, strict=True))
             return _blocks(replace(runs, feeds={**feeds, **known}), session)
-        check_shareable(problem.between)
+        check_shareable(problem)
         check_present(session, devices)
         with blamed(session, devices, "the size was asked for"):
             runs, common = _runs(problem, session, feeds, block_size, devices)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from .._crossings import crossed_v1_loops
 from .._jacobians import _limits
-from .._jacobians._crossings import crossed_v1_loops
 from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._elsewhere import copied
 from .._jacobians._holomorphic import check_holomorphic
@@ -56,7 +56,7 @@ def plan(
     with posed(ys, xs, stop_gradients, disconnected="zero", name="plan") as problem:
         check_holomorphic(problem)
         if devices is not None:
-            check_shareable(problem.between)
+            check_shareable(problem)
     ways: list[Way] = []
     there = copied(problem)
     with there.ys[0].graph.as_default():

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _tensors
-from .._jacobians._crossings import takes_stacked_tangents
+from .._crossings import takes_stacked_tangents
 from .._jacobians._holomorphic import check_holomorphic
 from .._problem import Problem, posed
 from .._tangents import Algebra, Index, Push, factorial, pushed

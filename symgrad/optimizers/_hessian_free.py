@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, operators, rules
-from .._jacobians._crossings import crosses_v1_branches, crosses_v1_loops
+from .._crossings import crossings
 from .._newton._cg import Stop, conjugate_gradients, dot
 from .._newton._minimizer import GraphMinimizer, Point
 from ..errors import ControlFlowError, OptimizerError, ShapeError
@@ -122,7 +122,7 @@ def _refuse_variables(outputs: list[Any]) -> None:
 
 def _refuse_v1_control_flow(loss: tf.Tensor, point: Point) -> None:
     between = rules.between([loss], [x.tensor for x in _tensors.inputs(point.variables, loss.graph)])
-    if crosses_v1_loops(between) or crosses_v1_branches(between):
+    if crossings(between).v1:
         raise ControlFlowError(
             f"{loss.name} crosses loops or branches of V1, which the loop of conjugate gradients cannot enter; build "
             "them under tf.enable_control_flow_v2(), or take products one by one: symgrad.linops.GGN and SciPy's cg"

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, operators, rules
-from .._jacobians._crossings import crosses_v1_branches, crosses_v1_loops
+from .._crossings import crossings
 from .._newton._cg import Stop, conjugate_gradients, dot
 from .._newton._elsewhere import Elsewhere
 from .._newton._minimizer import Point
@@ -119,7 +119,7 @@ class natural_gradient(Transform):
                 f"kl {kl.name} does not depend on {', '.join(lost)}, for which there is no natural gradient; give the "
                 "variables of the policy as var_list, and train others with an optimizer of their own"
             )
-        if crosses_v1_loops(between) or crosses_v1_branches(between):
+        if crossings(between).v1:
             return _ThroughCopies(kl, point)
         slopes = operators.Lop(kl, point.variables, tf.ones_like(kl))
 

@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors
-from .._jacobians._crossings import crosses_v1_loops
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._sweep import check_block_size
 from .._keywords import operator
@@ -120,7 +119,7 @@ def sparse_hessian(
         check_holomorphic(problem)
         require_scalar(problem.ys)
         for_paths(problem, disconnected)
-        turned = not crosses_v1_loops(problem.between)
+        turned = not problem.crossings.v1_loops
 
     @functools.cache
     def second():

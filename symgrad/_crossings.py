@@ -1,10 +1,11 @@
 """What loops and branches lie between xs and ys, and what that means for many derivatives at once."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from .. import _tensors, _walk
-from .._control_flow import is_loop_switch
-from .._op_types import (
+from . import _tensors, _walk
+from ._control_flow import is_loop_switch
+from ._op_types import (
     BRANCHES,
     ENTERS,
     EXITS,
@@ -16,12 +17,46 @@ from .._op_types import (
 )
 
 
-def crosses_v1_loops(between: _walk.Between) -> bool:
-    """True if a path crosses a V1 loop, or a TensorArray as V1 loops have them.
+@dataclass(frozen=True)
+class Crossings:
+    """What paths cross, found in one look at their ops.
 
-    Each element of an array is written once in a run, and that of its gradients too: no loop around may do it again.
+    Attributes:
+      v1_loops: whether a V1 loop, or a TensorArray as V1 loops have them: each element of an array is written once in a
+        run, and that of its gradients too, so no loop around may do it again.
+      v1_branches: whether a V1 branch, in a loop or not.
+      nested_v1_loops: whether a V1 loop inside of another one.
+      v2_loops: whether a loop of V2.
+      v2_branches: whether a branch of V2.
     """
-    return any(op.type in ENTERS | EXITS or is_array(op.type) for op in between.ops)
+
+    v1_loops: bool
+    v1_branches: bool
+    nested_v1_loops: bool
+    v2_loops: bool
+    v2_branches: bool
+
+    @property
+    def v1(self) -> bool:
+        """True if V1 control flow is crossed, which no loop around it may enter."""
+        return self.v1_loops or self.v1_branches
+
+    @property
+    def v2(self) -> bool:
+        """True if a loop or branch of V2 is crossed."""
+        return self.v2_loops or self.v2_branches
+
+
+def crossings(between: _walk.Between) -> Crossings:
+    """What the paths cross."""
+    ops = between.ops
+    return Crossings(
+        v1_loops=any(op.type in ENTERS | EXITS or is_array(op.type) for op in ops),
+        v1_branches=any(op.type in SWITCHES and not is_loop_switch(op) for op in ops),
+        nested_v1_loops=any(_loops_around(op) > 1 for op in ops),
+        v2_loops=any(op.type in LOOPS for op in ops),
+        v2_branches=any(op.type in BRANCHES for op in ops),
+    )
 
 
 def crossed_v1_loops(between: _walk.Between) -> set[str]:
@@ -33,16 +68,6 @@ def crossed_loops(between: _walk.Between) -> set:
     """The loops of either kind on the paths: V2 loops as ops, V1 loops as contexts."""
     v1 = {op._get_control_flow_context() for op in between.ops if op.type in EXITS}
     return v1 | {op for op in between.ops if op.type in LOOPS}
-
-
-def crosses_v1_branches(between: _walk.Between) -> bool:
-    """True if a path crosses a V1 branch, in a loop or not."""
-    return any(op.type in SWITCHES and not is_loop_switch(op) for op in between.ops)
-
-
-def crosses_v2_control_flow(between: _walk.Between) -> bool:
-    """True if a path crosses a loop or a branch of V2."""
-    return any(op.type in LOOPS | BRANCHES for op in between.ops)
 
 
 def bytes_on_the_way(between: _walk.Between) -> int:
@@ -72,13 +97,9 @@ def takes_stacked_tangents(between: _walk.Between) -> bool:
     return True
 
 
-def crosses_nested_loops(between: _walk.Between) -> bool:
-    """True if a path crosses a V1 loop inside of another one."""
-    for op in between.ops:
-        context = op._get_control_flow_context()
-        if sum(c.IsWhileContext() for c in _with_outer(context)) > 1:
-            return True
-    return False
+def _loops_around(op) -> int:
+    """In how many V1 loops an op lies."""
+    return sum(context.IsWhileContext() for context in _with_outer(op._get_control_flow_context()))
 
 
 def _with_outer(context) -> Iterator:
