@@ -87,7 +87,7 @@ class Graph:
             self._x = tf.placeholder(tf.float32, [None, d])
             variables = [tf.Variable(a, use_resource=True) for a in (*weights, *biases)]
             y = self._x
-            for i, (w, b) in enumerate(zip(variables, variables[len(weights) :], strict=True)):
+            for i, (w, b) in enumerate(zip(variables, variables[len(weights) :], strict=False)):
                 y = tf.matmul(y, w) + b
                 y = y if i == LAYERS else tf.tanh(y)
             before, began = len(graph.get_operations()), time.perf_counter()
@@ -131,7 +131,7 @@ def jax_steps(d, name):
 
     def network(parameters, x):
         ws, bs = parameters
-        for w, b in zip(ws[:-1], bs, strict=True):
+        for w, b in zip(ws[:-1], bs, strict=False):
             x = jnp.tanh(x @ w + b)
         return (x @ ws[-1] + bs[-1])[0]
 

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,12 +11,17 @@ import tensorflow.compat.v1 as tf
 
 from . import _tf
 from ._control_flow import v2_control_flow
+from .errors import SymgradError
 
 Converter = Callable[[Any], Any]
 
 
+class NotVectorisedError(ValueError):
+    """What has no form for many vectors at once: a converter below, or an op on stacked tangents, refuses it."""
+
+
 def strict_pfor(function: Callable, count: Any, *, in_frames: bool = False) -> list:
-    """The results of `function(j)` for j below `count`, stacked; ValueError if some op does not convert.
+    """The results of `function(j)` for j below `count`, stacked; TensorFlow's error if some op does not convert.
 
     Loops and branches that the vectoriser makes are those of V2, whatever is on for the process, but for V1 loops
     (`in_frames`), where the caller says: of V1 branches it expects a list where `tf.cond` gives a tensor.
@@ -55,7 +61,7 @@ def _before(theirs: Converter | None, ours: Converter) -> Converter:
         if found is not None:
             return found
         if theirs is None:
-            raise ValueError(f"no vectorization of {given.op_type}")
+            raise NotVectorisedError(f"no vectorization of {given.op_type}")
         return theirs(given)
 
     return convert
@@ -67,7 +73,7 @@ def _filter_gradient(given: Any) -> Any:
         return None
     (inputs, inputs_stacked, _), (sizes, sizes_stacked, _), (gradient, stacked, _) = given.inputs
     if inputs_stacked or sizes_stacked or not stacked or given.get_attr("data_format") != b"NHWC":
-        raise ValueError("TensorFlow's vectoriser drops the explicit paddings of Conv2DBackpropFilter")
+        raise NotVectorisedError("TensorFlow's vectoriser drops the explicit paddings of Conv2DBackpropFilter")
     count = tf.shape(gradient)[0]
     beside = tf.transpose(gradient, [1, 2, 3, 0, 4])
     merged = tf.reshape(beside, tf.concat([tf.shape(beside)[:3], [-1]], 0))
@@ -86,7 +92,7 @@ def _sparse_segment_gradient(given: Any) -> Any:
     """TensorFlow takes the last segment that is not empty for the last; the gradient knows how many there are."""
     (gradient, stacked, _), *others = given.inputs
     if not stacked or any(other.is_stacked for other in others):
-        raise ValueError(f"{given.op_type} is vectorised for gradients only")
+        raise NotVectorisedError(f"{given.op_type} is vectorised for gradients only")
     indices, segments, rows = (other.t for other in others)
     shape = tf.shape(gradient)
     vectors = tf.range(shape[0])
@@ -108,7 +114,7 @@ def _of_each_vector(numbers: tf.Tensor, vectors: tf.Tensor, each: tf.Tensor) -> 
 def _list_gather(given: Any) -> Any:
     """TensorFlow leaves the elements before the vectors, and the numbers belong to others."""
     if given.input(0).is_stacked:
-        raise ValueError("TensorFlow's vectoriser takes elements of a TensorList for vectors (TensorListGather)")
+        raise NotVectorisedError("the vectoriser takes elements of a TensorList for vectors (TensorListGather)")
     return None
 
 
@@ -134,6 +140,20 @@ def _without_dumps() -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(other)
+
+
+def is_refusal(error: Exception) -> bool:
+    """True for what the vectoriser, or the shape functions of what it builds, raise: they have no errors of their own.
+
+    False for what was raised in these modules: an error that says what is wrong with the call, or a fault of ours,
+    which must not pass for something that does not vectorise.
+    """
+    if isinstance(error, SymgradError):
+        return False
+    if isinstance(error, NotVectorisedError) or error.__traceback__ is None:
+        return True
+    *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
+    return innermost.f_globals.get("__name__", "").split(".")[0] != __package__
 
 
 def reason(error: Exception) -> str:

@@ -1,19 +1,23 @@
 """A Jacobian whose rows or columns are shared out over devices, each with its own copy of the forward pass."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _rehearsal, _tf
+from .. import _tf
 from .._op_types import ENTERS, EXITS
 from .._problem import Problem
 from .._sizes import Count
 from ..errors import ControlFlowError, DeviceError
 from ._forward_copies import Copies, dependents, staying
-from ._linear_maps import Grid, LinearMap, Rows, Space, Sweep
-from ._plan import Note, nobody
-from ._sweep import sweep, sweep_from
+from ._linear_maps import LinearMap, Results, Rows, Space, rehearse_rows
+from ._mode import Decision
+from ._plan import Note
+from ._sizing import Sizing, sized
+from ._sweep import part_of, swept
+from ._work import Grid, flattened, work_of
 
 
 def check_devices(devices: Any) -> list[str] | None:
@@ -62,42 +66,52 @@ class Shared:
     by.
     """
 
-    def __init__(self, devices: Sequence[str], block_size: int | None, note: Note = nobody):
-        self._devices, self._block_size, self._note = devices, block_size, note
-        self._xs: list[tuple[tf.Tensor, tf.Tensor]] = []
-
-    def sweep(self, problem: Problem) -> Sweep:
-        """What gives the results of a map for its whole basis, the copies of each device beginning at xs."""
+    def __init__(self, devices: Sequence[str], problem: Problem):
+        self._devices, self._problem = devices, problem
         self._xs = [(t, t) for t in problem.tensors]
-        return self._shared
 
-    def through(self, narrow: tf.Tensor, problem: Problem) -> Grid:
+    def grid(self, decision: Decision, block_size: int | None, *, note: Note) -> Grid:
+        """The blocks of the Jacobian, as it was decided."""
+        if decision.narrow is not None:
+            return self._through(decision.narrow, block_size, note)
+        work = work_of(decision, self._problem)
+        parts = [(linear, self._each(linear), label) for linear, label in work.maps]
+        plan = [(linear, each, sized(each, block_size, label), label) for linear, each, label in parts]
+        return work.grid([self._swept(*part, note=note) for part in plan])
+
+    def _through(self, narrow: tf.Tensor, block_size: int | None, note: Note) -> Grid:
         """J = J_y/h J_h/x: rows of the first are shared out, each device has the second."""
-        self.sweep(problem)
-        behind, before = problem.through(narrow)
-        _rehearsal.backward(behind.between)
+        behind, before = self._problem.through(narrow)
+        rehearse_rows(behind)
         label = f"the Jacobian of {narrow.name} by rows"
-        right = sweep(Rows(before).linear(0), self._block_size, label, note=self._note)
+        second = Rows(before).linear(0)
+        maps = Rows(behind)
         size = Space.of(narrow).size
-        flat = [None if r is None else tf.reshape(r, [size, -1]) for r in right]
+        flat = flattened(swept(second, sized(second, block_size, label), label, note=note), size)
 
-        def onward(found: Sequence["tf.Tensor | None"]) -> list["tf.Tensor | None"]:
+        def onward(found: Results) -> Results:
             (rows,) = found
             if rows is None:
                 return [None] * len(flat)
             return [None if f is None else tf.matmul(tf.reshape(rows, [-1, size]), f) for f in flat]
 
-        maps = Rows(behind)
-        labels = [f"the Jacobian of {y.name} by rows" for y in problem.ys]
-        return [self._shared(maps.linear(k), label, onward) for k, label in enumerate(labels)]
+        found = []
+        for k, y in enumerate(self._problem.ys):
+            linear, label = maps.linear(k), f"the Jacobian of {y.name} by rows"
+            each = self._each(linear)
+            found.append(self._swept(linear, each, sized(each, block_size, label), label, note=note, onward=onward))
+        return found
 
-    def _shared(self, linear: LinearMap, label: str, onward=list) -> list["tf.Tensor | None"]:
+    def _each(self, linear: LinearMap) -> LinearMap:
+        """The map for as many vectors as each device takes."""
+        return replace(linear, count=-(-linear.count // len(self._devices)))
+
+    def _swept(self, linear: LinearMap, each: LinearMap, sizing: Sizing, label: str, *, note, onward=list) -> Results:
         """The results of `linear` for its whole basis, `onward` applied to those of each part."""
-        count = linear.count
-        size = -(-count // len(self._devices))
+        count, size = linear.count, each.count
         with tf.name_scope("template"):
             start = tf.placeholder(tf.int32, [], "start")
-            template = onward(sweep_from(start, size, linear, self._block_size, label, note=self._note))
+            template = onward(swept(part_of(each, start), sizing, label, note=note))
         present = [t for t in template if t is not None]
         depends = dependents(start)
         parts = []

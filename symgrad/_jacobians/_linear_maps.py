@@ -1,6 +1,7 @@
 """Linear maps to be tabulated: what a unit vector is, and what becomes of it. Rows pull back, columns push forward."""
 
 import itertools
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,11 @@ from .._crossings import bytes_on_the_way, crossed_loops, takes_stacked_tangents
 from .._problem import Problem
 from .._sizes import Count, stacked
 from .._tangents import push
+from ..errors import MissingRuleError, NotLinearError
 from ._linear_end import linear_end
+from ._mode import Decision
+
+_log = logging.getLogger("symgrad")
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,7 @@ class LinearMap:
     bytes_each: int = 0
 
 
-Grid = list[list["tf.Tensor | None"]]
-# From a map and what it is, for the log, to its results for the whole basis, as `sweep` gives them.
-Sweep = Callable[[LinearMap, str], list["tf.Tensor | None"]]
+Results = list["tf.Tensor | None"]
 
 
 def unit_vectors(space: Space) -> Callable[[tf.Tensor], tf.Tensor]:
@@ -131,6 +134,11 @@ def _pullback(problem: Problem, *, linear: bool = False) -> _vjp.Pullback:
     return _vjp.Pullback(problem.ys, problem.tensors, stop=problem.stop, between=problem.between, linear=linear)
 
 
+def rehearse_rows(problem: Problem) -> None:
+    """Refuse, before anything is built, what `Rows` refuse."""
+    _rehearsal.backward(problem.between)
+
+
 def rehearse_columns(problem: Problem) -> None:
     """Refuse, before anything is built, what `Columns` refuse."""
     (_rehearsal.forward if _goes_forward(problem) else _rehearsal.backward_twice)(problem.between)
@@ -146,7 +154,7 @@ class Rows:
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        _rehearsal.backward(problem.between)
+        rehearse_rows(problem)
         self._pullback = _pullback(problem)
         self.xs = [Space.of(x) for x in problem.xs]
         crossed = problem.crossings
@@ -258,3 +266,15 @@ class Columns:
         together = pushed if takes_stacked_tangents(between) else None
         size = bytes_on_the_way(between) if self._in_frames else 0
         return LinearMap(count, seeds, pushed, self.ys, together, self._in_frames, together is not None, size)
+
+
+def maps_of(decision: Decision, problem: Problem) -> Rows | Columns:
+    """What computes the Jacobian: rows, too, where columns were not asked for and an op has no second derivative."""
+    if decision.mode == "columns":
+        try:
+            return Columns(problem)
+        except (MissingRuleError, NotLinearError) as error:
+            if decision.asked:
+                raise
+            _log.info("the Jacobian of %s goes by rows, since columns cannot be had: %s", problem.ys[0].name, error)
+    return Rows(problem)

@@ -1,6 +1,5 @@
 """Which way a Jacobian is computed."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -8,9 +7,7 @@ from typing import Literal, get_args
 import tensorflow.compat.v1 as tf
 
 from .._problem import Problem
-from ..errors import MissingRuleError, NotLinearError
 from ._bottleneck import waist
-from ._linear_maps import Columns, Rows
 
 # What a column costs in rows. Through a loop a tangent turns with the values; a cotangent needs a second loop, and what
 # the first one stored. Through V1 branches, and V1 loops inside of each other, columns vectorise and rows do not.
@@ -19,8 +16,6 @@ _BESIDE_SINGLE_ROWS = 1 / 16
 
 Mode = Literal["auto", "rows", "columns"]
 MODES = get_args(Mode)
-
-_log = logging.getLogger("symgrad")
 
 
 def check_mode(mode: str) -> None:
@@ -59,18 +54,6 @@ def decide(mode: str, problem: Problem, *, through: bool = True) -> Decision:
         size = narrow.shape.num_elements()
         return Decision("columns", f"{_sides(problem)}, and all cross {narrow.name} of {size}", narrow=narrow)
     return _cheaper(problem)
-
-
-def maps_of(decision: Decision, problem: Problem) -> Rows | Columns:
-    """What computes the Jacobian: rows, too, where columns were not asked for and an op has no second derivative."""
-    if decision.mode == "columns":
-        try:
-            return Columns(problem)
-        except (MissingRuleError, NotLinearError) as error:
-            if decision.asked:
-                raise
-            _log.info("the Jacobian of %s goes by rows, since columns cannot be had: %s", problem.ys[0].name, error)
-    return Rows(problem)
 
 
 def _cheaper(problem: Problem) -> Decision:

@@ -1,63 +1,49 @@
 """A linear map applied to a whole basis: one vector at a time, in vectorised blocks, or all at once."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 import tensorflow.compat.v1 as tf
 
-from .._pfor import reason
-from .._sizes import Count, known_sizes
-from ..errors import ShapeError, SymgradError
-from . import _limits
+from .._pfor import is_refusal, reason, strict_pfor
+from .._sizes import Count, size_along, stacked
 from ._blocks import Blocks, looped
-from ._linear_maps import LinearMap, Space
+from ._linear_maps import LinearMap
 from ._plan import Note, nobody, way_of
-from ._through_frames import sweep_in_frames
-from ._vectorise import Trial, single, trial, vectorised
-
-_log = logging.getLogger("symgrad")
+from ._sizing import Sizing, log_cause, sized
+from ._through_frames import swept_in_frames
 
 
-def check_block_size(block_size: int | None) -> None:
-    """Refuse a block size that is neither None nor a number of vectors."""
-    if block_size is not None and (isinstance(block_size, bool) or not isinstance(block_size, int) or block_size < 1):
-        raise ShapeError(f"block_size={block_size!r}; wanted a number of rows or columns, at least 1, or None")
-
-
-def sweep(linear: LinearMap, block_size: int | None, label: str, *, note: Note = nobody) -> list[tf.Tensor | None]:
+def sweep(linear: LinearMap, block_size: int | None, label: str) -> list[tf.Tensor | None]:
     """The results of `linear` for every vector of the basis, each stacked along a new first dimension.
 
     Args:
       linear: the map and its basis.
       block_size: how many vectors at a time: 1 is a graph loop without vectorising, None follows from the budget.
       label: what is computed, for the log.
-      note: told how it is done.
 
     Returns:
       For each target a tensor [count] + target.shape, or None if no path leads to it.
     """
-    if linear.in_frames:
-        return sweep_in_frames(linear, block_size, label, note=note)
-    outcome = trial(linear, vectorise=block_size != 1 and linear.count != 1)
-    if outcome.reason:
-        _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, outcome.reason)
-    present = outcome.present
+    return swept(linear, sized(linear, block_size, label), label)
+
+
+def swept(linear: LinearMap, sizing: Sizing, label: str, *, note: Note = nobody) -> list[tf.Tensor | None]:
+    """The same, the vectors taken as was decided; `note` is told what was done."""
+    present = sizing.present
+    if present is None:
+        return swept_in_frames(linear, sizing, label, note=note)
     if not any(present):
         return [None] * len(present)
-    size = 1 if outcome.reason else block_size or _affordable(linear, outcome)
-    many = not outcome.reason and size != 1 and linear.count != 1
-    note(way_of(label, linear.count, size, vectorised=many, cause=outcome.reason, bytes_each=outcome.bytes_per_vector))
-    found = iter(_swept(linear, size, present, label))
+    said = {"vectorised": sizing.vectorised, "cause": sizing.cause, "bytes_each": sizing.bytes_each}
+    note(way_of(label, linear.count, sizing.size, **said))
+    found = iter(_swept(linear, sizing.size, present, label))
     return [next(found) if p else None for p in present]
 
 
-def sweep_from(
-    start: tf.Tensor, size: Count, linear: LinearMap, block_size: int | None, label: str, *, note: Note = nobody
-) -> list[tf.Tensor | None]:
-    """As `sweep`, for the `size` vectors of the basis from number `start` on; those past the end give zeros."""
-    some = replace(linear, count=size, seeds=lambda indices: linear.seeds(indices + start))
-    return sweep(some, block_size, label, note=note)
+def part_of(linear: LinearMap, start: tf.Tensor) -> LinearMap:
+    """The map with the vectors of its basis from number `start` on, as many; those past the end give zeros."""
+    return replace(linear, seeds=lambda indices: linear.seeds(indices + start))
 
 
 def _swept(linear: LinearMap, size: Count, present: Sequence[bool], label: str) -> list[tf.Tensor]:
@@ -68,12 +54,10 @@ def _swept(linear: LinearMap, size: Count, present: Sequence[bool], label: str) 
     """
     try:
         return _in_blocks(linear, size, present)
-    except SymgradError:
-        raise
     except Exception as error:
-        if isinstance(size, int) and size == 1:
+        if not is_refusal(error) or (isinstance(size, int) and size == 1):
             raise
-        _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, reason(error))
+        log_cause(label, reason(error))
         return _in_blocks(linear, 1, present)
 
 
@@ -97,20 +81,29 @@ def _in_blocks(linear: LinearMap, size: Count, present: Sequence[bool]) -> list[
     return looped(blocks, block, targets)
 
 
-def _affordable(linear: LinearMap, outcome: Trial) -> Count:
-    """How many vectors fit in the memory budget; at least one."""
-    budget = _limits.current().block_bytes
-    if not outcome.bytes_per_unknown:
-        return max(1, budget // max(1, outcome.bytes_per_vector))
-    # One number stands for all unknown dimensions: by how much the largest vector exceeds what is known of its shape.
-    factors = [_unknown(space) for space in linear.targets if not space.static.is_fully_defined()]
-    unknown = tf.reduce_max(tf.stack([*factors, tf.constant(1, tf.int64)]))
-    each = outcome.bytes_per_vector + outcome.bytes_per_unknown * unknown
-    return tf.cast(tf.clip_by_value(budget // each, 1, 2**31 - 1), tf.int32)
+def vectorised(linear: LinearMap, indices: tf.Tensor, present: Sequence[bool]) -> list[tf.Tensor]:
+    """The results that are present, for the basis vectors with these indices, stacked."""
+    seeds = linear.seeds(indices)
+    count = size_along(indices)
+    if linear.together is None:
+        blocks = strict_pfor(lambda j: _there(linear.apply(tf.gather(seeds, j))), count)
+    else:
+        blocks = _there(linear.together(seeds, count))
+    for block, target in zip(blocks, _chosen(linear.targets, present), strict=True):
+        block.set_shape(stacked(count, target.static))
+    return blocks
 
 
-def _unknown(space: Space) -> tf.Tensor:
-    known = 1
-    for d in known_sizes(space.static):
-        known *= d or 1
-    return tf.reduce_prod(tf.cast(space.shape, tf.int64)) // known
+def single(linear: LinearMap, index: tf.Tensor, present: Sequence[bool]) -> list[tf.Tensor]:
+    """The results that are present, for one basis vector."""
+    found = linear.apply(tf.squeeze(linear.seeds(index[tf.newaxis]), 0))
+    results = [t.zeros() if r is None else r for r, t in zip(found, linear.targets, strict=True)]
+    return _chosen(results, present)
+
+
+def _chosen(items: Sequence, present: Sequence[bool]) -> list:
+    return [item for item, p in zip(items, present, strict=True) if p]
+
+
+def _there(results: Sequence) -> list:
+    return [r for r in results if r is not None]

@@ -6,25 +6,24 @@ as a template, and a loop runs copies of it, each of which goes forward as well.
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import tensorflow.compat.v1 as tf
 
 from .._control_flow import v1_control_flow
-from .._pfor import reason, strict_pfor
+from .._pfor import is_refusal, reason, strict_pfor
 from .._sizes import Count, size_along
-from ..errors import ControlFlowError, SymgradError
-from . import _limits
+from ..errors import ControlFlowError
 from ._block_copies import Template
 from ._blocks import Blocks, looped
 from ._linear_maps import LinearMap
 from ._plan import Note, nobody, way_of
+from ._sizing import Sizing, log_cause
 
 # Vectors that are built one by one; TensorFlow adds hundreds of ops for each, and the vectoriser more.
 _FEW = 8
 # The same, where copies are refused.
 _MOST = 64
-
-_SEVERAL_LOOPS = "a loop lies inside of another, a branch inside of a loop, or the way leads back through a loop"
 
 _log = logging.getLogger("symgrad")
 
@@ -33,46 +32,40 @@ Results = list["tf.Tensor | None"]
 Apply = Callable[[LinearMap, tf.Tensor], Results]
 
 
-def sweep_in_frames(linear: LinearMap, block_size: int | None, label: str, *, note: Note = nobody) -> Results:
-    """What `sweep` does, for a map with V1 loops on the way."""
+def swept_in_frames(linear: LinearMap, sizing: Sizing, label: str, *, note: Note = nobody) -> Results:
+    """What `swept` does, for a map with V1 loops on the way.
+
+    Whether the vectoriser and the copies take what is built here is seen only when it is built: where they do not,
+    vectors go one at a time, or in larger blocks, and `note` is told so.
+    """
     if isinstance(linear.count, int) and linear.count == 0:
         return [t.zeros(0) for t in linear.targets]
-    if block_size is None and linear.bytes_each:
-        block_size = max(2, _limits.current().block_bytes // linear.bytes_each)
-    cause = ""
-
-    def told(size: Count, *, copied: bool) -> None:
-        many = not cause and block_size != 1
-        how = {"cause": cause, "bytes_each": linear.bytes_each, "copied": copied}
-        note(way_of(label, linear.count, size, vectorised=many, **how))
-
-    if block_size != 1:
-        if linear.vectorisable:
-            try:
-                with v1_control_flow():
-                    return _swept(linear, block_size or linear.count, _vectorised, (label, told))
-            except SymgradError:
+    if sizing.vectorised:
+        try:
+            with v1_control_flow():
+                return _swept(linear, sizing, _vectorised, (label, note))
+        except Exception as error:
+            if not is_refusal(error):
                 raise
-            except Exception as error:
-                cause = reason(error)
-        cause = cause or _SEVERAL_LOOPS
-        _log.info("%s goes one vector at a time, since it does not vectorise: %s", label, cause)
-    return _swept(linear, 1, _single, (label, told))
+            sizing = replace(sizing, size=1, vectorised=False, cause=reason(error))
+            log_cause(label, sizing.cause)
+    return _swept(linear, sizing, _single, (label, note))
 
 
-def _swept(linear: LinearMap, size: Count, apply: Apply, said: tuple[str, Callable[..., None]]) -> Results:
-    """Blocks of `size` vectors: in place if the vectors are few, or else from a template."""
-    label, told = said
+def _swept(linear: LinearMap, sizing: Sizing, apply: Apply, said: tuple[str, Note]) -> Results:
+    """Blocks of vectors: in place if the vectors are few, or else from a template."""
+    (label, note), size, copied = said, sizing.size, False
     enough = max(_FEW, size) if isinstance(size, int) else 0
+    found: Results | None = None
     if not (size is linear.count or (isinstance(linear.count, int) and linear.count <= enough)):
         try:
-            found = _from_template(linear, size, apply)
-            told(size, copied=True)
-            return found
+            found, copied = _from_template(linear, size, apply), True
         except ControlFlowError as refusal:
             size = _largest(linear, size, label, refusal)
-    found = _in_place(linear, size, apply)
-    told(size, copied=False)
+    if found is None:
+        found = _in_place(linear, size, apply)
+    how = {"vectorised": sizing.vectorised, "cause": sizing.cause, "bytes_each": sizing.bytes_each, "copied": copied}
+    note(way_of(label, linear.count, size, **how))
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, _vjp
-from .._pfor import strict_pfor
+from .._pfor import NotVectorisedError, strict_pfor
 from .._sizes import Count, stacked
 from . import _single_op
 
@@ -45,7 +45,7 @@ def zeros(tensor: tf.Tensor, count: Count) -> tf.Tensor:
         length = tf.raw_ops.TensorListLength(input_handle=tensor)
         dtype = _tf.handle_dtype(tensor)
         if dtype is None:
-            raise ValueError(f"{tensor.name} does not tell what it is a list of")
+            raise NotVectorisedError(f"{tensor.name} does not tell what it is a list of")
         return tf.raw_ops.TensorListReserve(element_shape=-1, num_elements=length, element_dtype=dtype)
     like = tf.broadcast_to(tensor, tf.concat([[count], tf.shape(tensor)], 0))
     like.set_shape(stacked(count, tensor.shape))

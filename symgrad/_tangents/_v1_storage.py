@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors, _walk
 from .._control_flow import enter, inside, switch
 from .._op_types import ENTERS, SWITCHES, is_array_of_gradients
+from .._pfor import NotVectorisedError
 from ..errors import ControlFlowError
 from ..rules import reapply
 from . import _stack_order, _stacked
@@ -93,7 +94,9 @@ def _array_op(driver: Push, op: tf.Operation) -> None:
 def _stacked_array_op(driver: Push, op: tf.Operation, array: tf.Tensor) -> None:
     """The same for an array whose elements are stacked tangents."""
     if op.type in ("TensorArrayConcatV3", "TensorArraySplitV3"):
-        raise ValueError(f"{op.type} {op.name!r} joins elements of an array, which stacked tangents have no form for")
+        raise NotVectorisedError(
+            f"{op.type} {op.name!r} joins elements of an array, which stacked tangents have no form for"
+        )
     with driver.where_outputs_lie(op):
         inputs = [array, *(_input(driver, t) for t in op.inputs[1:])]
         if op.type == "TensorArrayScatterV3":

@@ -7,9 +7,10 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors
 from .._jacobians import _limits
 from .._jacobians._holomorphic import check_holomorphic
-from .._jacobians._linear_maps import Rows, Space, units_for_all_examples
-from .._jacobians._mode import Mode, check_mode, decide, maps_of
-from .._jacobians._sweep import check_block_size, sweep
+from .._jacobians._linear_maps import Rows, Space, maps_of, units_for_all_examples
+from .._jacobians._mode import Mode, check_mode, decide
+from .._jacobians._sizing import check_block_size
+from .._jacobians._sweep import sweep
 from .._keywords import operator
 from .._problem import Disconnected, Problem, posed
 from ..errors import ShapeError

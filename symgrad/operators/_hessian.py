@@ -8,7 +8,7 @@ import tensorflow.compat.v1 as tf
 from .. import _rehearsal, _tensors, _vjp
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
-from .._jacobians._sweep import check_block_size
+from .._jacobians._sizing import check_block_size
 from .._jacobians._tabulate import block, tabulate
 from .._keywords import operator
 from .._problem import Disconnected, Problem, posed, shaped

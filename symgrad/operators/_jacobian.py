@@ -7,7 +7,7 @@ from .. import _tensors
 from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._mode import Mode, check_mode
-from .._jacobians._sweep import check_block_size
+from .._jacobians._sizing import check_block_size
 from .._jacobians._tabulate import tabulate
 from .._keywords import operator
 from .._problem import Disconnected, posed

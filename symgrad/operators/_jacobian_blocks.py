@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _rehearsal, _tensors, _walk
+from .. import _tensors, _walk
 from .._jacobians import _limits
 from .._jacobians._bottleneck import waist
 from .._jacobians._devices import check_devices, check_shareable
 from .._jacobians._forward_copies import dependents, stays
 from .._jacobians._holomorphic import check_holomorphic
-from .._jacobians._linear_maps import LinearMap, Rows
+from .._jacobians._linear_maps import LinearMap, Rows, rehearse_rows
 from .._jacobians._remote_blocks import Runs, blamed, blocks_over, check_present, spread
-from .._jacobians._sweep import check_block_size, sweep, sweep_from
-from .._jacobians._vectorise import trial
+from .._jacobians._sizing import check_block_size, trial
+from .._jacobians._sweep import part_of, sweep
 from .._op_types import MERGES
 from .._problem import Problem, posed
 from ..errors import ControlFlowError, ShapeError
@@ -115,7 +115,7 @@ def _runs(
     count, shape = session.run([tf.size(y), tf.shape(x.value())], feeds)
     narrow = waist(problem)
     behind, before = (problem, problem) if narrow is None else problem.through(narrow)
-    _rehearsal.backward(before.between)
+    rehearse_rows(before)
     linear = Rows(behind).linear(0)
     elements = int(count), int(np.prod(shape))
     if linear.in_frames:
@@ -125,7 +125,8 @@ def _runs(
     if devices:
         size = max(1, min(size, -(-int(count) // len(devices))))
     start = tf.placeholder(tf.int32, [], "start")
-    (rows,) = sweep_from(start, size, linear, size if vectorises else 1, f"the Jacobian of {y.name} in blocks")
+    block = part_of(replace(linear, count=size), start)
+    (rows,) = sweep(block, size if vectorises else 1, f"the Jacobian of {y.name} in blocks")
     rows = tf.reshape(rows, [size, -1])
     if narrow is not None:
         (onward,) = sweep(Rows(before).linear(0), None, f"the Jacobian of {narrow.name} by rows")

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _tensors
-from .._jacobians._sweep import check_block_size
+from .._jacobians._sizing import check_block_size
 from .._keywords import operator
 from .._problem import Disconnected
 from .._tangents import weighted

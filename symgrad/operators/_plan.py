@@ -11,7 +11,7 @@ from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_end import linear_end
 from .._jacobians._mode import Mode, check_mode, decide
 from .._jacobians._plan import Plan, Way
-from .._jacobians._sweep import check_block_size
+from .._jacobians._sizing import check_block_size
 from .._jacobians._tabulate import tabulate
 from .._keywords import operator
 from .._problem import Problem, posed

@@ -8,7 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors
 from .._jacobians._holomorphic import check_holomorphic
-from .._jacobians._sweep import check_block_size
+from .._jacobians._sizing import check_block_size
 from .._keywords import operator
 from .._problem import Problem, posed
 from ..operators import Rop, hvp

@@ -8,6 +8,8 @@ import pytest
 import tensorflow.compat.v1 as tf
 
 import symgrad
+from symgrad import _tf
+from symgrad._jacobians import _linear_maps
 from symgrad.errors import ControlFlowError, ShapeError
 
 pytestmark = pytest.mark.core
@@ -169,3 +171,22 @@ def test_there_is_none_inside_of_a_function():
         return x
 
     inside(tf.ones([2]))
+
+
+def test_a_fault_of_ours_is_not_taken_for_what_does_not_vectorise(monkeypatch):
+    """What TensorFlow's shape functions refuse goes one vector at a time; what goes wrong in our own code is raised."""
+    x = tf.placeholder(tf.float64, [3])
+    y = _tf.while_loop_v2(lambda i, a: i < 2, lambda i, a: (i + 1, tf.sin(a)), (0, x))[1]
+    push = _linear_maps.push
+
+    def plan_where(going_wrong):
+        def stacked(between, ys, xs, tangents, number=None):
+            return push(between, ys, xs, tangents) if number is None else going_wrong()
+
+        monkeypatch.setattr(_linear_maps, "push", stacked)
+        return symgrad.operators.plan(y, x, mode="columns")
+
+    (way,) = plan_where(lambda: tf.reshape(tf.ones([3]), [2])).ways
+    assert (way.vectorised, "reshape" in way.cause.lower()) == (False, True)
+    with pytest.raises(AttributeError):
+        plan_where(lambda: symgrad.rules.reapply(None, []))

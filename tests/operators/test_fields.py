@@ -36,7 +36,7 @@ def network(x, width=8, seed=0):
     weights = [tf.constant(rng.standard_normal(s) / math.sqrt(s[0]), x.dtype) for s in itertools.pairwise(sizes)]
     biases = [tf.constant(rng.standard_normal(n), x.dtype) for n in sizes[1:]]
     y = x
-    for w, b in zip(weights[:-1], biases, strict=True):
+    for w, b in zip(weights[:-1], biases, strict=False):
         y = tf.tanh(tf.matmul(y, w) + b)
     return tf.matmul(y, weights[-1]) + biases[-1], [*weights, *biases[:-1]]
 

@@ -13,7 +13,7 @@ from sweep.tables import ROWS
 from sweep.test_sweep import VERSION
 from symgrad import _tensors, errors
 from symgrad._jacobians._linear_maps import Columns, Rows
-from symgrad._jacobians._vectorise import vectorised
+from symgrad._jacobians._sweep import vectorised
 from symgrad._problem import Problem
 
 COUNT = 2
