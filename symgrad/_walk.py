@@ -22,6 +22,7 @@ from ._op_types import (
     SWITCHES,
     is_array_of_gradients,
 )
+from ._reach import reach
 from ._tensors import is_differentiable
 
 # Ops that hand on the handle of a stack or array; ops that put something there, or take it from there.
@@ -223,14 +224,11 @@ def ancestors(
 ) -> list[tf.Operation]:
     """The ops that ys are computed from along differentiable tensors, or along `every` data edge, without `stop`."""
     sources = sources or Sources()
-    seen: dict[tf.Operation, None] = {}
-    stack = [y.op for y in ys]
-    while stack:
-        op = stack.pop()
-        if op not in seen and op not in stop:
-            seen[op] = None
-            stack.extend(t.op for t in sources.of(op) if every or is_differentiable(t))
-    return list(seen)
+
+    def behind(op: tf.Operation) -> Iterator[tf.Operation]:
+        return (t.op for t in sources.of(op) if (every or is_differentiable(t)) and t.op not in stop)
+
+    return list(reach([y.op for y in ys if y.op not in stop], behind))
 
 
 def is_back_edge(op: tf.Operation, tensor: tf.Tensor) -> bool:

@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 from .. import _walk
 from .._control_flow import refuse_side_effects
 from .._op_types import EXITS, MERGES, SWITCHES, is_array, lives_one_run
+from .._reach import reach
 from ..errors import ControlFlowError
 from ._forward_copies import Copies
 
@@ -79,13 +80,7 @@ def _is_inside(op: tf.Operation) -> bool:
 
 def _waiting_for(ops: Iterable[tf.Operation]) -> set[tf.Operation]:
     """The ops that begin when one of `ops` is over: stacks are filled before they are emptied."""
-    found: set[tf.Operation] = set()
-    todo = list(ops)
-    while todo:
-        fresh = set(todo.pop()._control_outputs) - found
-        found |= fresh
-        todo += fresh
-    return found
+    return set(reach((after for op in ops for after in op._control_outputs), lambda op: op._control_outputs))
 
 
 def _handed_on(arrays: Sequence[tf.Operation]) -> set[tf.Operation]:
@@ -104,15 +99,14 @@ def _is_flow(op: tf.Operation, tensor: tf.Tensor) -> bool:
 
 def _alive_in_branches(operations: Sequence[tf.Operation]) -> set[tf.Operation]:
     """The ops of V1 branches: those behind a Switch and before a Merge, also behind loops and branches in a branch."""
-    found: set[tf.Operation] = set()
-    todo = [op for op in operations if op.type in SWITCHES or _is_in_branch(op)]
-    while todo:
-        op = todo.pop()
-        if op not in found and (op.type not in _JOINING or _is_in_branch(op)):
-            found.add(op)
-            todo += [reader for t in op.outputs for reader in t.consumers()]
-            todo += op._control_outputs
-    return found
+
+    def alive(ops: Iterable[tf.Operation]) -> list[tf.Operation]:
+        return [op for op in ops if op.type not in _JOINING or _is_in_branch(op)]
+
+    def onward(op: tf.Operation) -> list[tf.Operation]:
+        return alive([*(reader for t in op.outputs for reader in t.consumers()), *op._control_outputs])
+
+    return set(reach(alive(op for op in operations if op.type in SWITCHES or _is_in_branch(op)), onward))
 
 
 def _is_in_branch(op: tf.Operation) -> bool:

@@ -1,11 +1,12 @@
 """Copies of computations, on other devices or inside of a loop: what may run twice is copied, the rest is shared."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
 from .._op_types import PLACEHOLDERS
+from .._reach import reach
 from ..errors import ControlFlowError
 
 # Bytes above which a constant is sent instead of being copied into the graph once for each device.
@@ -92,15 +93,12 @@ class Copies:
 
     def _copied(self, tensors: Sequence[tf.Tensor]) -> dict[tf.Operation, None]:
         """The ops to copy, in the order of the graph, for names that are the same each time."""
-        found: set[tf.Operation] = set()
-        todo = [t.op for t in tensors if id(t) not in self._instead]
-        while todo:
-            op = todo.pop()
-            if op in found or self._is_shared(op):
-                continue
-            found.add(op)
-            todo += [t.op for t in op.inputs if id(t) not in self._instead]
-            todo += op.control_inputs
+
+        def own(sources: Iterable[tf.Tensor], waits: Iterable[tf.Operation]) -> list[tf.Operation]:
+            ops = [*(t.op for t in sources if id(t) not in self._instead), *waits]
+            return [op for op in ops if not self._is_shared(op)]
+
+        found = reach(own(tensors, ()), lambda op: own(op.inputs, op.control_inputs))
         return {op: None for op in tensors[0].graph.get_operations() if op in found}
 
     def _node(self, op: tf.Operation, ops) -> "tf.NodeDef":

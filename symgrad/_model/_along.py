@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .._reach import reach
 from ._query import between, node_names, part
 
 if TYPE_CHECKING:
@@ -51,11 +52,4 @@ def _root(graph: "networkx.MultiDiGraph", name: str) -> str | None:
 
 
 def _leading_to(graph: "networkx.MultiDiGraph", ends: Iterable[str], inside: set[str]) -> set[str]:
-    found = set(ends)
-    stack = list(found)
-    while stack:
-        for source in graph.predecessors(stack.pop()):
-            if source in inside and source not in found:
-                found.add(source)
-                stack.append(source)
-    return found
+    return set(reach(ends, lambda name: (source for source in graph.predecessors(name) if source in inside)))

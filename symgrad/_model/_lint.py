@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from .._collector import collector_paused
 from .._finding import Finding
 from .._op_types import CALLS, ENTERS
+from .._reach import reach
 from ._attributes import all_nodes
 from ._functions import functions
 from ._overrides import noted_overrides
+from ._query import takers
 from ._summary import trained_variables
 from ._value_numbers import value_numbers, without_counters
 
@@ -172,15 +174,11 @@ def _trainable(graph: "networkx.MultiDiGraph") -> set[str] | None:
 
 def _readers(graph: "networkx.MultiDiGraph", name: str) -> set[str]:
     """What takes the value of a variable, behind the ops that read it or take it into a loop."""
-    found: set[str] = set()
-    stack = [name]
-    while stack:
-        for _, target, edge in graph.out_edges(stack.pop(), data=True):
-            if edge["kind"] != "data" or target in found:
-                continue
-            found.add(target)
-            if graph.nodes[target]["type"] in _PASSING:
-                stack.append(target)
+
+    def onward(at: str) -> list[str]:
+        return takers(graph, at) if graph.nodes[at]["type"] in _PASSING else []
+
+    found = reach(takers(graph, name), onward)
     return {target for target in found if graph.nodes[target]["type"] not in _PASSING | _ASKING}
 
 
@@ -277,14 +275,8 @@ def _growing(graph: "networkx.MultiDiGraph") -> Iterator[Finding]:
 
 def _fed(graph: "networkx.MultiDiGraph") -> set[str]:
     """What depends on a variable or an input; arithmetic on constants alone belongs to initialisers and shapes."""
-    stack = [name for name, node in graph.nodes(data=True) if node["role"] != "constant" and not graph.pred[name]]
-    seen = set(stack)
-    while stack:
-        for target in graph.succ[stack.pop()]:
-            if target not in seen:
-                seen.add(target)
-                stack.append(target)
-    return seen - {name for name in seen if not graph.pred[name]}
+    given = [name for name, node in graph.nodes(data=True) if node["role"] != "constant" and not graph.pred[name]]
+    return {name for name in reach(given, graph.succ.__getitem__) if graph.pred[name]}
 
 
 _PASSING = ENTERS | {"Identity", "ReadVariableOp", "RefIdentity"}

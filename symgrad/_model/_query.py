@@ -4,6 +4,7 @@ from collections.abc import Collection, Hashable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from .._reach import reach
 from ..errors import GraphMismatchError
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ def between(graph: "networkx.MultiDiGraph", sources: Any, targets: Any) -> "netw
     Raises:
       GraphMismatchError: a name is not in the graph.
     """
-    down = _reach(graph, node_names(graph, sources), forwards=True)
-    up = _reach(graph, node_names(graph, targets), forwards=False)
+    down = _led_to(graph, node_names(graph, sources), forwards=True)
+    up = _led_to(graph, node_names(graph, targets), forwards=False)
     return part(graph, down & up)
 
 
@@ -51,9 +52,9 @@ def neighbourhood(graph: "networkx.MultiDiGraph", ys: Any, xs: Any) -> "networkx
     """The ops between xs and ys with their gradients and what they read; see `build`."""
     kept = set(graph)
     if xs is not None:
-        kept &= _reach(graph, node_names(graph, xs), forwards=True)
+        kept &= _led_to(graph, node_names(graph, xs), forwards=True)
     if ys is not None:
-        kept &= _reach(graph, node_names(graph, ys), forwards=False)
+        kept &= _led_to(graph, node_names(graph, ys), forwards=False)
     kept = _with_gradients(graph, kept)
     for name in list(kept):
         for source in graph.predecessors(name):
@@ -78,26 +79,23 @@ def _with_gradients(graph: "networkx.MultiDiGraph", kept: set) -> set:
     for name, pair in graph.nodes(data="pair"):
         if pair is not None:
             gradients.setdefault(pair, []).append(name)
-    stack = list(kept)
-    while stack:
-        for name in gradients.get(stack.pop(), ()):
-            if name not in kept:
-                kept.add(name)
-                stack.append(name)
-    return kept
+    return set(reach(kept, lambda name: gradients.get(name, ())))
 
 
-def _reach(graph: "networkx.MultiDiGraph", starts: Iterable[str], *, forwards: bool) -> set[str]:
+def _led_to(graph: "networkx.MultiDiGraph", starts: Iterable[str], *, forwards: bool) -> set[str]:
     """Everything that data edges lead to from `starts`, the starts included."""
     neighbours = graph.succ if forwards else graph.pred
-    seen = set(starts)
-    stack = list(seen)
-    while stack:
-        for other, edges in neighbours[stack.pop()].items():
-            if other not in seen and any(edge.get("kind", "data") == "data" for edge in edges.values()):
-                seen.add(other)
-                stack.append(other)
-    return seen
+
+    def step(name: str) -> list[str]:
+        edges = neighbours[name].items()
+        return [other for other, all_to in edges if any(e.get("kind", "data") == "data" for e in all_to.values())]
+
+    return set(reach(starts, step))
+
+
+def takers(graph: "networkx.MultiDiGraph", name: Any) -> list[Any]:
+    """What takes the data that an op gives, once for each input."""
+    return [target for _, target, edge in graph.out_edges(name, data=True) if edge["kind"] == "data"]
 
 
 def data_inputs(graph: "networkx.MultiDiGraph") -> dict[Any, list[tuple[int, Any, int]]]:

@@ -5,6 +5,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .._files import ends
+from .._reach import reach
+from ._query import takers
 
 if TYPE_CHECKING:
     import networkx
@@ -109,21 +111,17 @@ def _value_of(graph: "networkx.MultiDiGraph", name: str) -> tuple[str, tuple | N
 
 def trained_variables(graph: "networkx.MultiDiGraph") -> set[str]:
     """Variables that an update writes with something a gradient went into."""
-    reached = {name for name, role in graph.nodes(data="role") if role == "backward"}
-    stack = sorted(reached)
-    trained = set()
-    while stack:
-        for _, target, edge in graph.out_edges(stack.pop(), data=True):
-            if edge["kind"] != "data" or graph.nodes[target]["role"] != "update" or target in reached:
-                continue
-            reached.add(target)
-            stack.append(target)
-            trained |= {
-                source
-                for source, _, into in graph.in_edges(target, data=True)
-                if into["input"] == 0 and into["kind"] == "data" and graph.nodes[source]["role"] == "variable"
-            }
-    return trained
+
+    def updates(at: str) -> list[str]:
+        return [target for target in takers(graph, at) if graph.nodes[target]["role"] == "update"]
+
+    gradients = [name for name, role in graph.nodes(data="role") if role == "backward"]
+    return {
+        source
+        for update in reach((update for name in gradients for update in updates(name)), updates)
+        for source, _, into in graph.in_edges(update, data=True)
+        if into["input"] == 0 and into["kind"] == "data" and graph.nodes[source]["role"] == "variable"
+    }
 
 
 def _scopes(graph: "networkx.MultiDiGraph") -> list[dict[str, Any]]:

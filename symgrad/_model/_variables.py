@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from .._op_types import ASSIGNS, ENTERS, PLACEHOLDERS
+from .._reach import reach
+from ._query import takers
 from ._schedule import parents
 from ._summary import variable_rows
 
@@ -66,14 +68,7 @@ def _is_input(node: dict[str, Any]) -> bool:
 
 def _after(graph: "networkx.MultiDiGraph", starts: Any) -> set[Any]:
     """The ops for which `starts` holds, and all that data edges lead to from them."""
-    stack = [name for name, node in graph.nodes(data=True) if starts(node)]
-    seen = set(stack)
-    while stack:
-        for _, target, edge in graph.out_edges(stack.pop(), data=True):
-            if edge["kind"] == "data" and target not in seen:
-                seen.add(target)
-                stack.append(target)
-    return seen
+    return set(reach((name for name, node in graph.nodes(data=True) if starts(node)), lambda name: takers(graph, name)))
 
 
 def _users(graph: "networkx.MultiDiGraph", name: str) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, _walk, rules
+from .._reach import reach
 from . import _single_op, _stacked
 from ._algebra import Algebra, Index, along
 from ._push import HANDLERS, OTHERS, WHOLE, Push, Series, kind_of, require_rules
@@ -175,14 +176,11 @@ def _stand_in(tensor: tf.Tensor, tangent: tf.Tensor | None) -> tf.Tensor:
 def _behind(ends: Iterable[tf.Tensor], sources: Iterable[tf.Tensor]) -> list[tf.Operation]:
     """The ops that the ends are computed from, none behind a source."""
     stop = {id(t) for t in sources}
-    found: dict[tf.Operation, None] = {}
-    todo = list(ends)
-    while todo:
-        tensor = todo.pop()
-        if id(tensor) not in stop and tensor.op not in found:
-            found[tensor.op] = None
-            todo.extend(tensor.op.inputs)
-    return list(found)
+
+    def makers(tensors: Iterable[tf.Tensor]) -> list[tf.Operation]:
+        return [t.op for t in tensors if id(t) not in stop]
+
+    return list(reach(makers(ends), lambda op: makers(op.inputs)))
 
 
 def _for_each_direction(driver: Push, op: tf.Operation) -> Coefficients:

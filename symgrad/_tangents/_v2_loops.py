@@ -4,12 +4,13 @@ It keeps nothing of the iterations that are over. Of the values it turns those a
 need.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf, _walk, rules
 from .._control_flow import graft, refuse_side_effects
+from .._reach import reach
 from ._push import Push, Series, whole
 from ._v2_bodies import function, tangents_within
 
@@ -42,19 +43,9 @@ def _carried(body: tf.Graph, moving: set[int], needed: Sequence[bool]) -> list[i
     leads = {
         i: {j for j, connected in zip(floating, b.connected, strict=True) if connected} for i, b in between.items()
     }
-    forward = _closed(moving, lambda i: (k for k in floating if i in leads[k]))
-    back = _closed({i for i in floating if needed[i]}, leads.__getitem__)
-    return sorted(forward & back)
-
-
-def _closed(start: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
-    found, todo = set(), list(start)
-    while todo:
-        i = todo.pop()
-        if i not in found:
-            found.add(i)
-            todo.extend(following(i))
-    return found
+    forward = reach(moving, lambda i: (k for k in floating if i in leads[k]))
+    back = reach({i for i in floating if needed[i]}, leads.__getitem__)
+    return sorted(forward.keys() & back.keys())
 
 
 Start = tuple[tuple[int, Push], tf.Tensor]
@@ -112,4 +103,4 @@ def _kept(both: tf.Graph, condition: tf.Graph, values: int) -> list[int]:
         return {i for i, t in enumerate(function.inputs[:values]) if t.op in ops}
 
     start = read(condition, condition.outputs) | read(both, both.outputs[values:]) | set(range(min(values, _COUNTERS)))
-    return sorted(_closed(start, lambda i: read(both, [both.outputs[i]])))
+    return sorted(reach(start, lambda i: read(both, [both.outputs[i]])))

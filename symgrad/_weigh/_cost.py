@@ -11,6 +11,7 @@ from .._model._attributes import all_nodes, value
 from .._model._functions import calling, functions
 from .._model._schedule import frame_runs, schedule
 from .._model._shapes import complete
+from .._reach import reach
 from ..errors import GraphMismatchError
 from ._call_costs import Known, Steps, of_calls
 from ._flops import of_graph
@@ -169,14 +170,7 @@ def _needed(graph: "networkx.MultiDiGraph", fetches: Any) -> "networkx.MultiDiGr
         return graph
     from .._model._query import node_names, part
 
-    stack = node_names(graph, fetches)
-    kept = set(stack)
-    while stack:
-        for source in graph.pred[stack.pop()]:
-            if source not in kept:
-                kept.add(source)
-                stack.append(source)
-    return part(graph, kept)
+    return part(graph, set(reach(node_names(graph, fetches), graph.pred.__getitem__)))
 
 
 def _bytes(spec: tuple[str, tuple | None]) -> int | None:

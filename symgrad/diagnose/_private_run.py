@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
 from .._op_types import V1_ENTRIES, VARIABLES, is_list, lives_one_run, writes_variable
+from .._reach import reach
 from ..errors import ControlFlowError, DtypeError, GraphMismatchError
 from ._instrument import Instrumented
 
@@ -61,17 +62,12 @@ class PrivateRun:
 
     def _ancestors(self, fetches: Iterable[Any]) -> dict[tf.Operation, None]:
         """The ops that fetches need, control dependencies included, as far as nothing is fed."""
-        found: dict[tf.Operation, None] = {}
-        todo = [f.op if isinstance(f, tf.Tensor) else f for f in fetches]
-        while todo:
-            op = todo.pop()
-            if op in found:
-                continue
-            found[op] = None
-            if not op.outputs or any(t.name not in self.given for t in op.outputs):
-                todo.extend(t.op for t in op.inputs)
-                todo.extend(op.control_inputs)
-        return found
+
+        def needs(op: tf.Operation) -> list[tf.Operation]:
+            fed = op.outputs and all(t.name in self.given for t in op.outputs)
+            return [] if fed else [*(t.op for t in op.inputs), *op.control_inputs]
+
+        return reach((f.op if isinstance(f, tf.Tensor) else f for f in fetches), needs)
 
     def _variable_reads(self) -> dict[str, tf.Tensor]:
         """For each variable (by op name) a tensor of the user's graph that reads it and does nothing else."""

@@ -19,6 +19,7 @@ from .._jacobians._sizing import check_block_size, trial
 from .._jacobians._sweep import part_of, sweep
 from .._op_types import MERGES
 from .._problem import Problem, posed
+from .._reach import reach
 from ..errors import ControlFlowError, ShapeError
 from . import _disconnected
 
@@ -205,15 +206,9 @@ def _is_movable(tensor: tf.Tensor) -> bool:
 def _refuse_random(rows: tf.Tensor, common: Sequence[tf.Tensor]) -> None:
     """Raise ControlFlowError if each run would draw other random numbers."""
     fed = {id(t) for t in common}
-    todo, seen = [rows.op], set()
-    while todo:
-        op = todo.pop()
-        if op in seen:
-            continue
-        seen.add(op)
+    for op in reach([rows.op], lambda op: (t.op for t in op.inputs if id(t) not in fed)):
         if "seed2" in op.node_def.attr:
             raise ControlFlowError(
                 f"{op.type} {op.name!r} would draw other numbers for each block of rows; draw them outside of the loop "
                 "or branch, with tf.random.stateless_*, or take symgrad.jacobian"
             )
-        todo.extend(t.op for t in op.inputs if id(t) not in fed)

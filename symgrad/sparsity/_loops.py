@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _walk
 from .._op_types import ENTERS, EXITS, MERGES
+from .._reach import reach
 from ..errors import ControlFlowError
 from ._known import Iteration, counts
 from ._lists import Items
@@ -126,15 +127,7 @@ class Frames:
 
 def _above(ops: Iterable[tf.Operation], sources: _walk.Sources) -> list[tf.Operation]:
     """The ops, and all that they read or wait for."""
-    found: dict[tf.Operation, None] = {}
-    queue = list(ops)
-    while queue:
-        op = queue.pop()
-        if op not in found:
-            found[op] = None
-            queue.extend(t.op for t in sources.of(op))
-            queue.extend(op.control_inputs)
-    return list(found)
+    return list(reach(ops, lambda op: [*(t.op for t in sources.of(op)), *op.control_inputs]))
 
 
 def through_frame(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:

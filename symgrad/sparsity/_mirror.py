@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
 from .._op_types import EXITS, PLACEHOLDERS, RANDOM, REFERENCE_VARIABLES, V1_CONTROL_FLOW
+from .._reach import reach
 from .._tensors import FLOATING
 from .._where import made_at
 from ..errors import PatternError
@@ -67,11 +68,7 @@ def _nearest(op: tf.Operation, original: tf.Graph) -> str | None:
 def _prune(definition: tf.GraphDef, ends: set[str]) -> None:
     """Leave the ops that the ops named `ends` need."""
     reads = {node.name: [i.lstrip("^").split(":")[0] for i in node.input] for node in definition.node}
-    kept, queue = set(ends), list(ends)
-    while queue:
-        fresh = set(reads[queue.pop()]) - kept
-        kept |= fresh
-        queue.extend(fresh)
+    kept = reach(ends, reads.__getitem__)
     nodes = [node for node in definition.node if node.name in kept]
     del definition.node[:]
     definition.node.extend(nodes)
@@ -216,16 +213,12 @@ def _entered(tensor: tf.Tensor) -> tf.TensorShape:
 
 def _above(tensor: tf.Tensor) -> list[tf.Operation]:
     """The ops that a tensor is computed from; those of which only a shape that is known is read do not count."""
-    found: dict[tf.Operation, None] = {}
-    queue = [tensor]
-    while queue:
-        op = queue.pop().op
-        if op in found:
-            continue
-        found[op] = None
-        if op.type not in _OF_SHAPES or any(tf.get_static_value(t) is None for t in op.outputs):
-            queue.extend(op.inputs)
-    return list(found)
+
+    def read(op: tf.Operation) -> list[tf.Operation]:
+        by_shape = op.type in _OF_SHAPES and all(tf.get_static_value(t) is not None for t in op.outputs)
+        return [] if by_shape else [t.op for t in op.inputs]
+
+    return list(reach([tensor.op], read))
 
 
 def _is_parameter(op: tf.Operation) -> bool:
