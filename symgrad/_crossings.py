@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import _tensors, _walk
+from . import _sources, _tensors, _walk
 from ._control_flow import is_loop_switch
 from ._op_types import (
     BRANCHES,
@@ -92,7 +92,7 @@ def takes_stacked_tangents(between: _walk.Between) -> bool:
         unbound = context is None or not context.IsCondContext()
         if unbound and op.type in SWITCHES and not is_loop_switch(op):
             return False
-        if is_array(op.type) and is_array_of_gradients(_walk.maker_of(op).type):
+        if is_array(op.type) and is_array_of_gradients(_sources.maker_of(op).type):
             return False
     return True
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import tensorflow.compat.v1 as tf
 
-from . import _crossings, _tensors, _tf, _walk, rules
+from . import _crossings, _tensors, _tf, _vectors, _walk, rules
 from ._control_flow import place_for
 
 Disconnected = Literal["raise", "zero", "none"]
@@ -76,7 +76,7 @@ def posed(
         exits.enter_context(tf.name_scope(name))
         problem = Problem(_tensors.outputs(ys), _tensors.inputs(xs, graph), _tensors.stops(stop_gradients, graph))
         if graph._get_control_flow_context() is not None or isinstance(graph, _tf.FuncGraph):
-            given = [*problem.ys, *problem.tensors, *_tensors.symbolic_leaves(vectors)]
+            given = [*problem.ys, *problem.tensors, *_vectors.symbolic_leaves(vectors)]
             exits.enter_context(place_for(graph, problem.between.ops, given))
         yield problem
 

@@ -129,7 +129,7 @@ def outputs(ys: Any) -> list[tf.Tensor]:
 
 def output(y: Any, label: str) -> tf.Tensor:
     """One y as a dense tensor; refused if it is eager or does not become one."""
-    _refuse_eager(y, label)
+    refuse_eager(y, label)
     if isinstance(y, tf.IndexedSlices):
         return densify(y)
     try:
@@ -160,7 +160,7 @@ def symbolic(ys: Any) -> list[Any]:
     """The leaves of ys that belong to a graph (variables, tensors, slices), to find the graph to build in."""
     leaves = flatten(ys)
     for i, y in enumerate(leaves):
-        _refuse_eager(y, f"ys[{i}]")
+        refuse_eager(y, f"ys[{i}]")
         if not hasattr(y, "graph") or isinstance(y, tf.Operation | tf.SparseTensor | tf.RaggedTensor):
             raise DtypeError(f"ys[{i}] is a {type(y).__name__}; wanted a tensor of a graph{_parts(y)}")
     if not leaves:
@@ -198,7 +198,7 @@ def _input(x: Any, graph: tf.Graph, label: str, any_dtype: bool) -> Input:
         raise DtypeError(f"{label} is an IndexedSlices; differentiate with respect to its .values")
     if isinstance(handle, _tf.EagerTensor):
         if handle is x or not isinstance(graph, _tf.FuncGraph):
-            _refuse_eager(handle, label)
+            refuse_eager(handle, label)
         handle = graph.capture(handle)
     label = f"{label} ({getattr(x, 'name', handle.name)})"
     dtype = tf.as_dtype(x.dtype).base_dtype
@@ -207,7 +207,7 @@ def _input(x: Any, graph: tf.Graph, label: str, any_dtype: bool) -> Input:
             f"{label} has dtype {dtype.name}; only floating and complex tensors have derivatives"
             + ("" if dtype != tf.resource else ": give the variable itself, not its handle")
         )
-    if not _encloses(handle.graph, graph):
+    if not lies_in(handle.graph, graph):
         raise GraphMismatchError(
             f"{label} belongs to another graph than ys; build ys and xs in one tf.Graph, or import one into the other"
         )
@@ -220,7 +220,7 @@ def unwrap(value: Any) -> Any:
     return inner if is_variable(inner) and not is_variable(value) else value
 
 
-def _encloses(outer: tf.Graph, graph: tf.Graph | None) -> bool:
+def lies_in(outer: tf.Graph, graph: tf.Graph | None) -> bool:
     """True if `outer` is `graph` or one of the graphs around it (function bodies see the tensors outside)."""
     while graph is not None:
         if graph is outer:
@@ -229,7 +229,7 @@ def _encloses(outer: tf.Graph, graph: tf.Graph | None) -> bool:
     return False
 
 
-def _refuse_eager(value: Any, label: str) -> None:
+def refuse_eager(value: Any, label: str) -> None:
     if isinstance(value, _tf.EagerTensor):
         raise GraphMismatchError(
             f"{label} is an eager tensor, which carries no graph; build it under tf.Graph().as_default() or inside a "
@@ -249,11 +249,11 @@ def building_graph(ys: Sequence[tf.Tensor]) -> tf.Graph:
     graph = ys[0].graph
     for i, y in enumerate(ys):
         if y.graph is not graph:
-            if _encloses(graph, y.graph):
+            if lies_in(graph, y.graph):
                 graph = y.graph
-            elif not _encloses(y.graph, graph):
+            elif not lies_in(y.graph, graph):
                 raise GraphMismatchError(f"ys[{i}] ({y.name}) belongs to another graph than ys[0] ({ys[0].name})")
-    if not tf.executing_eagerly() and _encloses(graph, tf.get_default_graph()):
+    if not tf.executing_eagerly() and lies_in(graph, tf.get_default_graph()):
         graph = tf.get_default_graph()
     if graph.finalized:
         raise GraphMismatchError(
@@ -261,95 +261,6 @@ def building_graph(ys: Sequence[tf.Tensor]) -> tf.Graph:
             "the session manager (MonitoredTrainingSession, Supervisor) is created"
         )
     return graph
-
-
-def symbolic_leaves(given: Any) -> list[tf.Tensor]:
-    """The leaves of a structure of vectors that are tensors of a graph."""
-    leaves = [leaf.values if isinstance(leaf, tf.IndexedSlices) else leaf for leaf in flatten(given)]
-    return [leaf for leaf in leaves if isinstance(leaf, tf.Tensor) and not isinstance(leaf, _tf.EagerTensor)]
-
-
-def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list[tf.Tensor]:
-    """The leaves of a cotangent or tangent, checked against what they belong to; None becomes zeros.
-
-    Args:
-      given: a structure like `structure`; leaves are tensors, arrays, numbers or None.
-      structure: ys or xs as the caller gave them.
-      likes: their checked leaves, tensors or `Input`s.
-      name: the argument's name, for messages.
-
-    Raises:
-      ShapeError: the structure or a static shape does not match.
-      DtypeError: a dtype does not match.
-    """
-    try:
-        leaves = _tf.flatten_up_to(structure, given, check_types=False)
-    except (LookupError, TypeError, ValueError) as error:
-        raise ShapeError(f"{name} must have the structure of what it multiplies: {error}") from None
-    named = [(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes, strict=True))]
-    checked = [_checked_vector(*leaf) for leaf in named]  # all of them, before the first becomes an op
-    return [_vector(v, like, label) for v, (_, like, label) in zip(checked, named, strict=True)]
-
-
-def vector(v: Any, like: Any, label: str) -> tf.Tensor:
-    """One leaf of a cotangent or tangent, checked against what it belongs to; None becomes zeros."""
-    return _vector(_checked_vector(v, like, label), like, label)
-
-
-def _checked_vector(v: Any, like: Any, label: str) -> Any:
-    """What was given for one leaf, as a tensor, a variable, slices, an array or None."""
-    v = unwrap(v)
-    if v is None:
-        return None
-    dtype = like.dtype.base_dtype
-    if not hasattr(v, "dtype") or isinstance(v, (np.ndarray, np.generic)):
-        v = _array(v, dtype, label, _called(like))
-    elif tf.as_dtype(v.dtype).base_dtype != dtype:
-        came = tf.as_dtype(v.dtype).base_dtype.name
-        raise DtypeError(f"{label} has dtype {came}, expected {dtype.name} like {_called(like)}")
-    else:
-        _refuse_foreign(v, label)
-    if not like.shape.is_compatible_with(v.shape):
-        raise ShapeError(f"{label} has shape {v.shape}, expected {like.shape} like {_called(like)}")
-    return v
-
-
-def _called(like: Any) -> str:
-    return like.label if isinstance(like, Input) else like.name
-
-
-def _vector(v: Any, like: Any, label: str) -> tf.Tensor:
-    if v is None:
-        return like.zeros() if isinstance(like, Input) else tf.zeros_like(like)
-    v = tf.convert_to_tensor(densify(v))
-    if v.shape.is_fully_defined() and like.shape.is_fully_defined():
-        return v
-    return _same_shape(v, like.value() if isinstance(like, Input) else like, label, _called(like))
-
-
-def _refuse_foreign(v: Any, label: str) -> None:
-    """Refuse a vector that is not to be had in the graph that is being built."""
-    graph = tf.get_default_graph()
-    if not isinstance(graph, _tf.FuncGraph):
-        _refuse_eager(v, label)
-    if hasattr(v, "graph") and not isinstance(v, _tf.EagerTensor) and not _encloses(v.graph, graph):
-        raise GraphMismatchError(f"{label} belongs to another graph than ys; build it under the graph of ys")
-
-
-def _array(v: Any, dtype: tf.DType, label: str, what: str) -> np.ndarray:
-    array = np.asarray(v)
-    if array.dtype.kind not in ("biufc" if dtype.is_complex else "biuf") and array.dtype.name != "bfloat16":
-        raise DtypeError(f"{label} has dtype {array.dtype}, which does not convert to {dtype.name} like {what}")
-    return array.astype(dtype.as_numpy_dtype)
-
-
-def _same_shape(v: tf.Tensor, like: tf.Tensor, label: str, what: str) -> tf.Tensor:
-    """`v`, which stops the run if its shape turns out to differ: TensorFlow would broadcast it without a word."""
-    message = f"{label} must have the shape of {what}"
-    with tf.control_dependencies([tf.debugging.assert_equal(tf.shape(v), tf.shape(like), message=message)]):
-        v = tf.identity(v)
-    v.set_shape(like.shape.merge_with(v.shape))
-    return v
 
 
 def densify(value: Any, like: tf.Tensor | None = None) -> Any:

@@ -12,10 +12,11 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
-from .._op_types import ENTERS, EXITS, STACK_POPS
+from .._op_types import ENTERS, EXITS
 from ..errors import ControlFlowError
 from . import _places
 from ._in_context import inside
+from ._irregular import irregular, is_pivot_switch, is_shared, pivot_switches, regularise
 from ._places import OUTSIDE, Frame, Place, Places
 from ._side_effects import refuse_v1_in_bodies
 
@@ -40,12 +41,12 @@ def rebuild(graph: tf.Graph) -> int:
     """
     contexts = {op: op._get_control_flow_context() for op in graph.get_operations()}
     ours = [op for op, context in contexts.items() if context is None or context in _made]
-    irregular = _irregular(ours)
-    for op in ours if irregular else ():
+    merged = irregular(ours)
+    for op in ours if merged else ():
         op._set_control_flow_context(None)  # what was found out about the graph as it was
-    for switch in irregular:
+    for switch in merged:
         with inside(graph, None):
-            _regularise(switch)
+            regularise(switch)
     return _Rebuilt(graph).count
 
 
@@ -72,7 +73,7 @@ def rebuild_for_reverse(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
     rebuild_for(ops, graph)
     for op in ops:
         context = op._get_control_flow_context()
-        if context is not None and context.IsWhileContext() and _irregular([op]):
+        if context is not None and context.IsWhileContext() and irregular([op]):
             raise ControlFlowError(
                 f"{op.type} {op.name!r} in the V1 loop {context.name!r} is not as tf.while_loop and tf.cond build it "
                 "(an optimiser has merged or removed ops), and its gradient would be wrong; call "
@@ -107,43 +108,6 @@ def _needs_context(op: tf.Operation) -> bool:
     return op.type in ENTERS or op.type in EXITS or _places.is_branch_switch(op)
 
 
-def _irregular(ops: Iterable[tf.Operation]) -> list[tf.Operation]:
-    """The Switches that feed both branches of a conditional, or several ops in the body of a loop.
-
-    In a loop `tf.gradients` takes the first for the loop's own, and it visits the second once for each reader. The
-    backward pass of a conditional, where the predicate comes from a stack, has the first by right.
-    """
-    found = []
-    for op in ops:
-        if _places.is_loop_switch(op):
-            if len(op.outputs[1].consumers()) > 1:
-                found.append(op)
-        elif _places.is_branch_switch(op) and _is_shared(op) and not _pops(op.inputs[1]):
-            found.append(op)
-    return found
-
-
-def _is_shared(op: tf.Operation) -> bool:
-    return not _is_pivot_switch(op) and all(tensor.consumers() for tensor in op.outputs)
-
-
-def _pops(predicate: tf.Tensor) -> bool:
-    return _places.source(predicate).op.type in STACK_POPS
-
-
-def _regularise(switch: tf.Operation) -> None:
-    """Let what reads the second output of `switch` read it from another op."""
-    readers = list(switch.outputs[1].consumers())
-    if _places.is_loop_switch(switch):
-        other = tf.identity(switch.outputs[1])
-    else:
-        other = tf.raw_ops.Switch(data=switch.inputs[0], pred=switch.inputs[1]).output_true
-    for op in readers:
-        for i, tensor in enumerate(op.inputs):
-            if tensor is switch.outputs[1]:
-                op._update_input(i, other)
-
-
 def _without_contexts(ops: Iterable[tf.Operation]) -> set[str]:
     """The predicates whose branches get no context: they have one, or TensorFlow gives them none.
 
@@ -151,7 +115,7 @@ def _without_contexts(ops: Iterable[tf.Operation]) -> set[str]:
     """
     contexts = {op._get_control_flow_context() for op in ops}
     known = {_places.source(c.pred).name for c in contexts if c is not None and c.IsCondContext()}
-    shared = [op for op in ops if _places.is_branch_switch(op) and _is_shared(op)]
+    shared = [op for op in ops if _places.is_branch_switch(op) and is_shared(op)]
     return known | {_places.source(op.inputs[1]).name for op in shared}
 
 
@@ -201,7 +165,7 @@ class _Rebuilt:
 
     def _home(self, op: tf.Operation) -> Place:
         """The place to whose context TensorFlow counts `op`: a Switch into a branch counts to that branch."""
-        if _places.is_branch_switch(op) and not _is_pivot_switch(op):
+        if _places.is_branch_switch(op) and not is_pivot_switch(op):
             used = [t for t in op.outputs if t.consumers()]
             return self._places.behind((used or op.outputs)[0])
         return self._places.of(op)
@@ -275,7 +239,7 @@ class _Rebuilt:
     def _branch(self, place: Place) -> Any:
         guard = place.guards[-1]
         switches = [op for op in self._members[place] if _places.is_branch_switch(op)]
-        pivots = _pivot_switches(self.graph.get_tensor_by_name(guard.pred))
+        pivots = pivot_switches(self.graph.get_tensor_by_name(guard.pred))
         sides = [op.outputs[guard.branch] for op in [*pivots, *switches]]
         predicate = self._predicates[guard.pred]
         definition = _tf.CondContextDef(
@@ -329,12 +293,3 @@ def _enclosing(place: Place) -> Iterator[Place]:
 
 def _body_sides(members: list[tf.Operation]) -> list[tf.Tensor]:
     return [op.outputs[1] for op in members if _places.is_loop_switch(op)]
-
-
-def _pivot_switches(predicate: tf.Tensor) -> list[tf.Operation]:
-    """The Switch of a predicate by itself, from which `tf.cond` makes the pivots of its branches."""
-    return [op for op in predicate.consumers() if _places.is_branch_switch(op) and _is_pivot_switch(op)]
-
-
-def _is_pivot_switch(op: tf.Operation) -> bool:
-    return _places.source(op.inputs[0]) is _places.source(op.inputs[1])

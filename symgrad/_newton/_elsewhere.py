@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tf, _walk
+from .. import _sources, _tf, _walk
 from .._control_flow import alias, refuse_side_effects
 from .._jacobians._forward_copies import Copies
 from .._op_types import RANDOM, lives_one_run
@@ -65,7 +65,7 @@ def _closed(ops: set[tf.Operation], leading: set[tf.Operation]) -> set[tf.Operat
         if contexts:
             ops = ops | {op for op in leading if _outermost(op) in contexts}
         handled = [op for op in ops if lives_one_run(op.type) and op.inputs and op.inputs[0].dtype == tf.resource]
-        makers = {_walk.maker_of(op) for op in handled}
+        makers = {_sources.maker_of(op) for op in handled}
         ops = ops | makers | {op for op in _onward([t for m in makers for t in m.outputs]) if op in leading}
     return ops
 

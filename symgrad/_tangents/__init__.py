@@ -2,7 +2,8 @@
 
 from . import _coefficients, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops
 from ._algebra import FEW, Algebra, Index, along, closed, factorial, weighted
-from ._push import HANDLERS, Push, handler, push, pushed, require_rules
+from ._handlers import HANDLERS, handler
+from ._push import Push, push, pushed, require_rules
 from ._single_op import is_by_table
 from ._single_op import through as through_op
 

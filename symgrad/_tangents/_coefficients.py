@@ -13,7 +13,8 @@ from .. import _tensors, rules
 from . import _derived, _single_op, _stacked
 from ._algebra import along
 from ._derived import Coefficients, combined
-from ._push import OTHERS, Push, Series, handler
+from ._handlers import OTHERS, handler
+from ._push import Push, Series
 from ._towers import TOWERS, Tower, power
 
 _ADDING = {"Add": 1.0, "AddV2": 1.0, "Sub": -1.0}

@@ -13,7 +13,8 @@ from .. import _tensors, _tf, _walk, rules
 from .._reach import reach
 from . import _single_op, _stacked
 from ._algebra import Algebra, Index, along
-from ._push import HANDLERS, OTHERS, WHOLE, Push, Series, kind_of, require_rules
+from ._handlers import HANDLERS, OTHERS, WHOLE, kind_of
+from ._push import Push, Series, require_rules
 
 Coefficients = Sequence[tf.Tensor | None]
 

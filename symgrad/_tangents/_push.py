@@ -13,45 +13,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _sizes, _vjp, _walk, rules
-from .._bodies import is_call
 from .._control_flow import encloses, inside, leads_to_the_call, rebuild_for
 from .._op_types import EXITS, NEXT_ITERATIONS
 from ..errors import MissingRuleError
 from . import _single_op, _stacked
 from ._algebra import Algebra, along
-
-Handler = Callable[["Push", tf.Operation], None]
-WholeHandler = Callable[["Series", tf.Operation], None]
-
-# What to do at an op for each term. The handler of all other op types is that of `OTHERS`.
-HANDLERS: dict[str, Handler] = {}
-OTHERS = ""
-
-# What to do at an op for all terms at once.
-WHOLE: dict[str, WholeHandler] = {}
-
-# What to do before the first op.
-PREPARATIONS: list[Callable[["Push"], None]] = []
-
-
-def handler(*op_types: str) -> Callable[[Handler], Handler]:
-    """The decorator that makes a function the handler of these op types; it takes the driver and the op."""
-
-    def register(function: Handler) -> Handler:
-        HANDLERS.update(dict.fromkeys(op_types, function))
-        return function
-
-    return register
-
-
-def whole(*op_types: str) -> Callable[[WholeHandler], WholeHandler]:
-    """The decorator that makes a function the handler of these op types; it takes the series and the op."""
-
-    def register(function: WholeHandler) -> WholeHandler:
-        WHOLE.update(dict.fromkeys(op_types, function))
-        return function
-
-    return register
+from ._handlers import HANDLERS, OTHERS, PREPARATIONS, WHOLE, Handler, is_handled, kind_of
 
 
 def push(
@@ -126,7 +93,7 @@ class Series:
     def __init__(self, between: _walk.Between, algebra: Algebra):
         self.between = between
         self.algebra = algebra
-        self.loose = algebra.order > 1 and not any(_is_whole_or_handled(op) for op in between.ops)
+        self.loose = algebra.order > 1 and not any(is_handled(op) for op in between.ops)
         self.pushes = [Push(self, term) for term in algebra.terms]
         self.memo: dict[Any, Any] = {}
         self.instead = _vjp.in_users_hands(between.ops)
@@ -285,15 +252,6 @@ class Push:
         """Do what is to be done before anything leaves a V1 loop."""
         for close in self.deferred.pop(context, ()):
             close()
-
-
-def _is_whole_or_handled(op: tf.Operation) -> bool:
-    return kind_of(op) in WHOLE or op.type in HANDLERS or leads_to_the_call(op)
-
-
-def kind_of(op: tf.Operation) -> str:
-    """The op type under which the handler stands: one for all calls, also those whose op type is the function."""
-    return "PartitionedCall" if is_call(op) else op.type
 
 
 def _loops_first(between: _walk.Between) -> list[tf.Operation]:

@@ -8,7 +8,8 @@ import tensorflow.compat.v1 as tf
 from ..rules import reapply
 from . import _stacked
 from ._coefficients import through
-from ._push import Push, handler
+from ._handlers import handler
+from ._push import Push
 from ._v1_frames import moving
 
 # Of each op that reads a list: its input for the shape of an element, and the output that has that shape behind

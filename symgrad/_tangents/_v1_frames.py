@@ -11,7 +11,8 @@ import tensorflow.compat.v1 as tf
 from .. import _walk
 from .._control_flow import enter, exit_of, is_loop_merge, is_loop_switch, switch
 from .._op_types import EXITS, SWITCHES
-from ._push import Push, handler
+from ._handlers import handler
+from ._push import Push
 
 
 def moving(driver: Push, tensor: tf.Tensor) -> tf.Tensor:

@@ -6,14 +6,15 @@ the same ops. The "tangent" of a handle is the handle of the shadow.
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _walk
+from .. import _sources, _tensors
 from .._control_flow import enter, inside, switch
 from .._op_types import ENTERS, SWITCHES, is_array_of_gradients
 from .._pfor import NotVectorisedError
 from ..errors import ControlFlowError
 from ..rules import reapply
 from . import _stack_order, _stacked
-from ._push import PREPARATIONS, Push, handler
+from ._handlers import PREPARATIONS, handler
+from ._push import Push
 from ._v1_frames import moving
 
 
@@ -67,9 +68,9 @@ def _prepare_arrays(driver: Push) -> None:
     """Make the shadows of all active arrays: the flows of the arrays begin there, before any op on the way."""
     for op in driver.between.ops:
         if op.type in _ARRAY_OPS:
-            maker = _walk.maker_of(op)
+            maker = _sources.maker_of(op)
             while is_array_of_gradients(maker.type):
-                maker = _walk.maker_of(maker)
+                maker = _sources.maker_of(maker)
             shadow(driver, maker.outputs[0])
 
 
@@ -115,12 +116,12 @@ def _pop(driver: Push, op: tf.Operation) -> None:
 
 def _popped(driver: Push, op: tf.Operation) -> tf.Tensor:
     """What the shadow of a stack gives where `op` takes something from the stack."""
-    stack = _walk.maker_of(op)
+    stack = _sources.maker_of(op)
     if driver.of(stack.outputs[0]) is None:
         shadow(driver, stack.outputs[0])
-        for push in _walk.pushes(stack):
+        for push in _sources.pushes(stack):
             _push(driver, push)
-    for push in _walk.pushes(stack):
+    for push in _sources.pushes(stack):
         _stack_order.let_go_first(driver, push, op)
     handle = shadow(driver, op.inputs[0])
     with driver.where_outputs_lie(op):

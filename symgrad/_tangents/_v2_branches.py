@@ -4,7 +4,8 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
 from .._control_flow import alias, refuse_side_effects
-from ._push import Series, whole
+from ._handlers import whole
+from ._push import Series
 from ._v2_bodies import function, tangents_within
 
 

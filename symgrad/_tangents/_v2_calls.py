@@ -6,7 +6,8 @@ from .. import _tf, rules
 from .._bodies import called
 from .._control_flow import alias, can_inline, graft, home_of, private, refuse_side_effects
 from .._op_types import CALLS
-from ._push import Series, pushed, whole
+from ._handlers import whole
+from ._push import Series, pushed
 
 
 @whole(*CALLS)

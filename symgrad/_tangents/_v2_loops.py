@@ -11,7 +11,8 @@ import tensorflow.compat.v1 as tf
 from .. import _tensors, _tf, _walk, rules
 from .._control_flow import graft, refuse_side_effects
 from .._reach import reach
-from ._push import Push, Series, whole
+from ._handlers import whole
+from ._push import Push, Series
 from ._v2_bodies import function, tangents_within
 
 # The counter and the most iterations, by which TensorFlow's gradient of a loop knows how often it turned.

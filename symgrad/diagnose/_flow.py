@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _walk, rules
+from .. import _sources, rules
 from .._bodies import Body, bodies, differentiates_bodies
 
 
@@ -72,7 +72,7 @@ class Flow:
         self.root = Site()
         self.stopped = {id(t) for t in stop}
         self._special = {id(t) for t in xs} | self.stopped
-        self._sources = _walk.Sources([*xs, *stop])
+        self._sources = _sources.Sources([*xs, *stop])
         self._numbers: dict[Node, int] = {}
         self._sites: dict[tuple[Site, tf.Operation], list[Inside]] = {}
         self._runs_bodies: dict[str, bool] = {}

@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _rehearsal, _tensors, _vjp, _walk
+from .. import _rehearsal, _tensors, _vectors, _vjp, _walk
 from .._control_flow import place_for
 from .._keywords import operator
 
@@ -57,7 +57,7 @@ def gradients(
         between = _walk.between(dense, tensors, stop or ())
         _vjp.refuse_partial_rules(between, dense, tensors, stop or ())
         _rehearsal.backward(between, corrections=False)
-        with place_for(graph, between.ops, [*dense, *tensors, *_tensors.symbolic_leaves(grad_ys)]):
+        with place_for(graph, between.ops, [*dense, *tensors, *_vectors.symbolic_leaves(grad_ys)]):
             return _vjp.reverse(
                 between,
                 dense,

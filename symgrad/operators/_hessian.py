@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _rehearsal, _tensors, _vjp
+from .. import _rehearsal, _tensors, _vectors, _vjp
 from .._jacobians._holomorphic import check_holomorphic
 from .._jacobians._linear_maps import Space
 from .._jacobians._sizing import check_block_size
@@ -103,7 +103,7 @@ def hvp(y: Any, xs: Any, vectors: Any, *, disconnected: Disconnected = "raise", 
             check_holomorphic(problem)
         _disconnected.for_leaving(problem, disconnected)
         _rehearsal.derivatives_of_gradients(problem.between, forward=True)
-        tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
+        tangents = _vectors.vectors(vectors, xs, problem.xs, "vectors")
         gradients = first_derivatives(problem, disconnected)
         connected = [i for i, g in enumerate(gradients) if g is not None]
         products: list[Any] = [None if disconnected == "none" else x.zeros() for x in problem.xs]
@@ -157,7 +157,7 @@ def ggnvp(
         require_scalar(problem.ys)
         leaves = _tensors.outputs(outputs)
         _rehearse_parts(problem, leaves, disconnected)
-        tangents = _tensors.vectors(vectors, xs, problem.xs, "vectors")
+        tangents = _vectors.vectors(vectors, xs, problem.xs, "vectors")
         given = [x.given for x in problem.xs]
         judged: Disconnected = "raise" if disconnected == "raise" else "zero"
         pushed = Rop(leaves, given, tangents, disconnected=judged)

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf
+from .. import _tensors, _tf, _vectors
 from .._keywords import operator
 from .._problem import Disconnected, posed, shaped
 from .._tangents import along, pushed
@@ -94,6 +94,6 @@ def _curves(series: Any, structure: Any, xs: Sequence[_tensors.Input]) -> list[l
                 "None for zeros"
             )
     return [
-        [None if v is None else _tensors.vector(v, x, f"series[{i}][{k}]") for k, v in enumerate(leaf)]
+        [None if v is None else _vectors.vector(v, x, f"series[{i}][{k}]") for k, v in enumerate(leaf)]
         for i, (leaf, x) in enumerate(zip(leaves, xs, strict=True))
     ]

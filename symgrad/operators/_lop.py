@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .. import _rehearsal, _tensors, _vjp
+from .. import _rehearsal, _tensors, _vectors, _vjp
 from .._keywords import operator
 from .._problem import Disconnected, posed, shaped
 from . import _disconnected
@@ -49,7 +49,7 @@ def Lop(
     with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=grad_ys) as problem:
         _disconnected.for_leaving(problem, disconnected)
         _rehearsal.backward(problem.between)
-        cotangents = _tensors.vectors(grad_ys, ys, problem.ys, "grad_ys")
+        cotangents = _vectors.vectors(grad_ys, ys, problem.ys, "grad_ys")
         found = _vjp.vjp(problem.ys, problem.tensors, cotangents, stop=problem.stop, between=problem.between)
         found = _disconnected.for_inputs(found, problem, disconnected)
         return _tensors.pack(xs, shaped(found, problem.xs))

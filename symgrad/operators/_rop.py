@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import tensorflow.compat.v1 as tf
 
-from .. import _rehearsal, _tensors, _vjp, _walk
+from .. import _rehearsal, _tensors, _vectors, _vjp, _walk
 from .._keywords import operator
 from .._op_types import ENTERS, EXITS, is_array
 from .._problem import Disconnected, Problem, posed, shaped
@@ -62,7 +62,7 @@ def Rop(
     with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=tangents) as problem:
         _disconnected.for_paths(problem, disconnected)
         METHODS[method].rehearse(problem.between)
-        vectors = _tensors.vectors(tangents, xs, problem.xs, "tangents")
+        vectors = _vectors.vectors(tangents, xs, problem.xs, "tangents")
         found = METHODS[method].build(problem, vectors)
         found = _disconnected.for_outputs(found, problem, disconnected)
         return _tensors.pack(ys, shaped(found, problem.ys))

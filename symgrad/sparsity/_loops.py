@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _walk
+from .. import _sources, _walk
 from .._op_types import ENTERS, EXITS, MERGES
 from .._reach import reach
 from ..errors import ControlFlowError
@@ -80,7 +80,7 @@ def _same(tensor: tf.Tensor) -> tf.Tensor:
 class Frames:
     """In which V1 loops ops are: found from the ops alone, as copies of graphs lack the contexts of loops."""
 
-    def __init__(self, ops: Sequence[tf.Operation], sources: _walk.Sources):
+    def __init__(self, ops: Sequence[tf.Operation], sources: _sources.Sources):
         self._sources = sources
         self._home: dict[tf.Operation, tuple[str, ...]] = {}
         self.ops: list[tf.Operation] = []
@@ -125,7 +125,7 @@ class Frames:
         return [groups[k] for k in ordered]
 
 
-def _above(ops: Iterable[tf.Operation], sources: _walk.Sources) -> list[tf.Operation]:
+def _above(ops: Iterable[tf.Operation], sources: _sources.Sources) -> list[tf.Operation]:
     """The ops, and all that they read or wait for."""
     return list(reach(ops, lambda op: [*(t.op for t in sources.of(op)), *op.control_inputs]))
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _tf, _walk
+from .. import _sources, _tf, _walk
 from .._op_types import EXITS, PLACEHOLDERS, RANDOM, REFERENCE_VARIABLES, V1_CONTROL_FLOW
 from .._reach import reach
 from .._tensors import FLOATING
@@ -115,7 +115,7 @@ class Values:
 
     def __init__(self, mirror: "Mirror | Scratch", session: tf.Session | None, xs: Sequence[tf.Tensor]):
         self._mirror, self._session = mirror, session
-        self._sources = _walk.Sources()
+        self._sources = _sources.Sources()
         self._xs = {x.op for x in xs}
         self._known: dict[int, np.ndarray | None] = {}
         self._runner: tf.Session | None = None
