@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tf
 from .._bodies import called, differentiates_bodies, is_call
+from .._copies import behave_as, op_like
 from .._op_types import LOOPS
 from ._in_context import in_place_of
 from ._transplanted import TransplantedGradient
@@ -125,12 +126,8 @@ def _copied(op: tf.Operation, inputs: list[tf.Tensor], done: Done, device: str) 
     if "_class" in attributes:  # an op that is not there would keep the graph from being imported again
         attributes["_class"] = _colocated(op, done)
     _tf.share_function(op.graph, op.type, graph)
-    dtypes = [t.dtype for t in op.outputs]
-    new = graph.create_op(op.type, inputs, dtypes, name=op.name.rsplit("/", 1)[-1], attrs=attributes)
-    new._set_device(op.device or device)
-    new._gradient_function = op._gradient_function
-    for old, fresh in zip(op.outputs, new.outputs, strict=True):
-        fresh.set_shape(old.shape)
+    new = op_like(op, inputs, attributes=attributes)
+    behave_as(op, new, device=device)
     if op.type in LOOPS:  # TensorFlow knows nothing of the variables and lists that leave a loop but what it is told
         for entering, leaving in zip(new.inputs, new.outputs, strict=True):
             _tf.copy_handle_data(entering, leaving)

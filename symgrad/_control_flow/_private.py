@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tf, _walk
+from .._copies import behave_as, op_like
 from .._op_types import BRANCHES, FUNCTIONAL, LOOPS
 from ._in_context import frame_of, in_place_of, inside
 from ._inline import can_inline, inline
@@ -126,12 +127,7 @@ def clone(op: tf.Operation, inputs: list[tf.Tensor], context: Any = None) -> tf.
         with place:
             inputs = [tf.identity(inputs[0]), *inputs[1:]]
         place = inside(op.graph, context)
-    dtypes, attrs = [t.dtype for t in op.outputs], dict(op.node_def.attr)
     with place:
-        copied = op.graph.create_op(op.type, inputs, dtypes, name=op.name.rsplit("/", 1)[-1], attrs=attrs)
-    copied._set_device(op.device)
-    copied._gradient_function = op._gradient_function
-    for old, new in zip(op.outputs, copied.outputs, strict=True):
-        new.set_shape(old.shape)
-        _tf.copy_handle_data(old, new)
+        copied = op_like(op, inputs)
+    behave_as(op, copied)
     return copied

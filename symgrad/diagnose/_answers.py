@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tensors, _tf, rules
 from .._control_flow import behind
+from .._copies import op_like
 from .._op_types import V1_CONTROL_FLOW
 
 # What registered gradient functions raise to say that there is none. Whatever else one raises may be for want of what
@@ -87,7 +88,7 @@ def _ask(op: tf.Operation) -> list[bool] | Exception:
     try:
         in_users_hands = behind([op]) if rules.has_own_gradient(op) else []
         with scratch.as_default(), _spared(in_users_hands):
-            copied = _copy(op, scratch)
+            copied = _copy(op)
             answers = function(copied, *(_incoming(t) for t in copied.outputs))
     except Exception as error:  # a user's function may raise anything
         return error
@@ -115,26 +116,17 @@ def _by_links(links: Sequence[int], op: tf.Operation, *cotangents: tf.Tensor | N
     return [_incoming(t) if heard >> i & 1 else None for i, t in enumerate(op.inputs)]
 
 
-def _copy(op: tf.Operation, graph: tf.Graph) -> tf.Operation:
-    """An op like `op` in `graph` that reads placeholders."""
+def _copy(op: tf.Operation) -> tf.Operation:
+    """An op like `op` in the default graph that reads placeholders."""
     inputs = [_stand_in(t) for t in op.inputs]
     attrs = {name: value for name, value in op.node_def.attr.items() if name not in ("_class", "_gradient_op_type")}
-    copied = graph.create_op(
-        op.type, inputs, [t.dtype for t in op.outputs], attrs=attrs, name=op.name.rsplit("/", 1)[-1]
-    )
-    for old, new in zip(op.outputs, copied.outputs, strict=True):
-        _tf.copy_handle_data(old, new)
-    return copied
+    return op_like(op, inputs, attributes=attrs)
 
 
 def _stand_in(tensor: tf.Tensor) -> tf.Tensor:
     # Gradient functions read axes and the like from constants.
     if tensor.op.type == "Const":
-        return (
-            tf.get_default_graph()
-            .create_op("Const", [], [tensor.dtype], attrs=dict(tensor.op.node_def.attr))
-            .outputs[0]
-        )
+        return op_like(tensor.op, []).outputs[0]
     copied = tf.placeholder(tensor.dtype.base_dtype, tensor.shape)
     _tf.copy_handle_data(tensor, copied)
     return copied

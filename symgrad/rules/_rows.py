@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
+from .._copies import op_like
 from ._csr import matrix_sum
 from ._registry import Rule, pushforward, transpose
 
@@ -62,13 +63,7 @@ def reapply(
       leave: attributes that get their default values instead.
     """
     attributes = {k: v for k, v in op.node_def.attr.items() if not k.startswith("_") and k not in leave}
-    new = tf.get_default_graph().create_op(
-        op.type, [_here(t) for t in inputs], [t.dtype.base_dtype for t in op.outputs], attrs=attributes, name=op.type
-    )
-    for old, fresh in zip(op.outputs, new.outputs, strict=True) if shaped else ():
-        fresh.set_shape(old.shape)
-        _tf.copy_handle_data(old, fresh)
-    return new.outputs
+    return op_like(op, [_here(t) for t in inputs], attributes=attributes, name=op.type, shaped=shaped).outputs
 
 
 def _here(tensor: tf.Tensor) -> tf.Tensor:

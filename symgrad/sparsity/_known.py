@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from .. import _bodies, _tf, _walk
+from .._copies import op_like
 from .._op_types import CONSTANTS, ENTERS, EXITS, MERGES, STACK_POPS, SWITCHES
 
 Known = Callable[[tf.Tensor], np.ndarray | None]
@@ -43,7 +44,7 @@ class Runner:
         with self._graph.as_default():
             given = [tf.placeholder(t.dtype.base_dtype) for t in op.inputs]
             attributes = {k: v for k, v in op.node_def.attr.items() if not k.startswith("_")}
-            made = self._graph.create_op(op.type, given, [t.dtype for t in op.outputs], attrs=attributes)
+            made = op_like(op, given, attributes=attributes, shaped=False)
         if self._session is None:
             self._session = tf.Session(graph=self._graph, config=tf.ConfigProto(device_count={"GPU": 0}))
         return self._session.make_callable(list(made.outputs), given)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from .._copies import op_like
 from .._tensors import FLOATING as _FLOATING
 from ..errors import PatternError
 from ._told_apart import ALONE, Map, additive, one_by_one, picked, told_apart
@@ -66,7 +67,7 @@ class _Probe:
             inputs = [tf.placeholder(wide(t.dtype), s) for t, s in zip(op.inputs, self._shapes[0], strict=True)]
             self._x, self._feed = inputs[moving], {inputs[k]: v for k, v in fixed.items()}
             attributes = {k: _widened(v, wide) for k, v in op.node_def.attr.items() if not k.startswith("_")}
-            made = self._graph.create_op(op.type, inputs, [wide(t.dtype) for t in op.outputs], attrs=attributes)
+            made = op_like(op, inputs, attributes=attributes, shaped=False)
             self._ys = made.outputs
         self._session = tf.Session(graph=self._graph, config=tf.ConfigProto(device_count={"GPU": 0}))
 
