@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from series import close, line, nested
 
 import symgrad
 from symgrad import errors
@@ -16,24 +17,6 @@ pytestmark = pytest.mark.core
 @pytest.fixture(autouse=True)
 def in_a_graph(graph):
     """Make the test's graph the default one."""
-
-
-def nested(y, x, v, order):
-    found = []
-    for _ in range(order):
-        y = symgrad.Rop(y, x, v, disconnected="zero")
-        found.append(y)
-    return found
-
-
-def line(v, order):
-    return [v] + [None] * (order - 1)
-
-
-def close(got, want, tolerance=1e-12):
-    """Relative to the largest element and at least to one: some twenty products of numbers of that size."""
-    scale = max(1, np.max(np.abs(want), initial=0))
-    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale)
 
 
 # Of one variable, as TensorFlow and as mpmath, which knows nothing of any op; the place and the order.

@@ -5,30 +5,13 @@ import pytest
 import tensorflow.compat.v1 as tf
 from cases import CASES
 from loops import LOOPS
+from series import close, line, nested
 from sessions import AS_BUILT
 from worlds import control_flow
 
 import symgrad
 
 pytestmark = pytest.mark.core
-
-
-def line(v, order):
-    return [v] + [None] * (order - 1)
-
-
-def nested(y, x, v, order):
-    found = []
-    for _ in range(order):
-        y = symgrad.Rop(y, x, v, disconnected="zero")
-        found.append(y)
-    return found
-
-
-def close(got, want, tolerance=1e-12):
-    """Relative to the largest element, at least to one: sums of some tens of products."""
-    scale = max(1, np.max(np.abs(want), initial=0))
-    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale)
 
 
 @pytest.mark.parametrize("row", LOOPS, ids=lambda row: row.name)
@@ -53,11 +36,7 @@ def test_control_flow_to_order_three(case, run, rng, graph):
     v = [rng.standard_normal(x.shape.as_list()) for x in leaves]
     got = symgrad.jet(flat, leaves, [line(w, 3) for w in v], disconnected="zero")
     for y, found in zip(flat, got, strict=True):
-        tensor, want = y, []
-        for _ in range(3):
-            tensor = symgrad.Rop(tensor, leaves, v, disconnected="zero")
-            want.append(tensor)
-        for g, w in zip(*run([found, want]), strict=True):
+        for g, w in zip(*run([found, nested(y, leaves, v, 3)]), strict=True):
             close(g, w)
 
 
