@@ -130,6 +130,7 @@ class _Rebuilt:
             self._without = {op for op in operations if op._get_control_flow_context() is None}
             self._survey(operations)
             missing = self._missing(_without_contexts(operations))
+            # From the outside in: a context takes the one that is current when it is made for the one around it.
             for place in sorted(missing, key=lambda p: (len(p.frame), len(p.guards))):
                 self._contexts[place] = self._make(place)
             self._assign(missing)
@@ -196,6 +197,7 @@ class _Rebuilt:
         outer = self._contexts[around]
         definition = self._branch(place) if place.guards else self._loop(place)
         kind = _tf.CondContext if place.guards else _tf.WhileContext
+        # From a definition, as where a MetaGraph is read: TensorFlow's one way to a context for ops that are there.
         with inside(self.graph, outer):
             made = kind(context_def=definition)
         _made.add(made)
@@ -212,6 +214,8 @@ class _Rebuilt:
                 f"frame {place.frame[-1]!r} (Enter {enters[0].name!r}) has {len(conditions)} LoopCond ops and "
                 f"{len(merges)} loop variables; wanted a loop as tf.while_loop builds it, with one and at least one"
             )
+        # The Enters and Exits that it is told are those of the loop's variables; what is constant in a loop it knows as
+        # a value from outside that has another name inside.
         definition = _tf.WhileContextDef(
             context_name=_places.frame_name(enters[0]),
             parallel_iterations=enters[0].get_attr("parallel_iterations"),
@@ -252,7 +256,11 @@ class _Rebuilt:
         return self._with_values(definition, place, {predicate.name: predicate.name, **guarded})
 
     def _with_values(self, definition: Any, place: Place, external: dict[str, str]) -> Any:
-        """The definition, told which tensors live inside and by which tensor each outside one is known there."""
+        """The definition, told which tensors live inside and by which tensor each outside one is known there.
+
+        What is missing among the values is taken for something outside, and brought in by a Switch or Enter of its own
+        as soon as a gradient reads it (`AddValue` of the contexts).
+        """
         definition.values_def.values.extend(sorted({*self._values[place], *external}))
         definition.values_def.external_values.update(external)
         return definition

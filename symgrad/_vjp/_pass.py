@@ -51,11 +51,18 @@ def reverse(
     graph = tf.get_default_graph()
     loops = any(op.type in EXITS for op in between.ops)
     matrices = any(len(op.outputs) == 1 and rules.is_matrix(op.outputs[0]) for op in between.ops)
+    # TensorFlow does not say what it makes: they are the ops of the graph from this number on.
     first = len(graph.get_operations()) if loops or matrices else 0
+    # The scope that `tf.gradients` is about to open, another for each pass: it tells their arrays of gradients apart.
     scope = graph.unique_name(options["name"], mark_as_used=False)
     instead = in_users_hands(between.ops, corrections) if instead is None else instead
+    # `tf.gradients` asks every op that floating tensors lead to, also where no derivative leads. A loop, branch or call
+    # of the user that is no part of the copy would get further outputs there, and a session that has run it would
+    # refuse it from then on; so it is answered for, and TensorFlow leaves it as it is.
     others: Instead = dict.fromkeys(filter(needs_copy, between.candidates), nothing)
     others |= {op: functools.partial(by_private_copy, op._gradient_function, corrections) for op in copy.recomputed}
+    # TensorFlow looks at an op's own `_gradient_function` before `_gradient_op_type` and the registry (2.15 to 2.21):
+    # what hangs there while `tf.gradients` runs stands for all three, for these ops and no others.
     with (
         attached(copy.ops(between.ops), others | instead, linear=linear, corrections=corrections),
         rules.one_accumulator(scope),

@@ -42,6 +42,10 @@ class Origin:
 class Trace:
     """The walk back from one result.
 
+    It goes by what was recorded and not by the time at which ops ran: they run in parallel, so the first op that gave a
+    NaN in a step may be of another branch of the graph. And it goes by the same iteration of each loop, or the one
+    before where a value comes round: the iteration next to it may have been finite.
+
     Attributes:
       origins: what was found.
       turned: the ops met on the way that made NaN of infinities.
