@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _bodies, _sources, _tensors, _tf, _walk
+from .. import _bodies, _tensors, _tf, _walk
 from .._op_types import LOOPS, MERGES, STACK_POPS, SWITCHES
+from .._sources import Sources
 from ._contractions import CONTRACTIONS, numbers
 from ._kinds import how_it_enters, is_alike, is_elementwise
 from ._known import Iteration, Runner
@@ -44,7 +45,7 @@ class Flow:
     _probed: dict[Any, list[Local | None]] = field(default_factory=dict)
     _orders: dict[int, list[tf.Operation]] = field(default_factory=dict)
     _pushed: dict[int, Any] = field(default_factory=dict, init=False)
-    _sources: _sources.Sources = field(default_factory=_sources.Sources, init=False)
+    _sources: Sources = field(default_factory=Sources, init=False)
 
     def run(self, ops: Sequence[tf.Operation]) -> None:
         """Through ops in order."""

@@ -5,9 +5,10 @@ import tensorflow.compat.v1 as tf
 from cases import v1_control_flow
 
 import symgrad
-from symgrad import _walk, rules
+from symgrad import rules
 from symgrad._control_flow import add_variable, inside
 from symgrad._control_flow._places import Guard, Place, Places
+from symgrad._op_types import STACK_POPS
 
 
 def branch_in_loop_in_branch():
@@ -62,7 +63,7 @@ def test_a_path_leads_through_a_stack():
         y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), (0, start))[1]
         gradient = tf.gradients(y, x)[0]
         between = rules.between([gradient], [start])
-        (pop,) = (op for op in between.ops if op.type in _walk.STACK_POPS)
+        (pop,) = (op for op in between.ops if op.type in STACK_POPS)
         (pushed,) = between.sources.pushed(pop)
         assert between.connected == [True]
         assert between.active_inputs(pop) == [1]
