@@ -13,10 +13,11 @@ from .. import _bodies, _tensors, _tf, _walk
 from .._op_types import LOOPS, MERGES, STACK_POPS, SWITCHES
 from .._sources import Sources
 from ._contractions import CONTRACTIONS, numbers
+from ._frames import Frames
 from ._kinds import how_it_enters, is_alike, is_elementwise
 from ._known import Iteration, Runner
 from ._lists import LISTS, Items
-from ._loops import Frames, around, goes_around, through_frame
+from ._loops import around, goes_around, through_frame
 from ._probe import Local, UnknownShapeError, probed, shape_of, size_of
 from ._reach import Reach
 from ._windows import WINDOWS

@@ -1,32 +1,29 @@
 """Reaches on their way around loops: step by step while the condition can be followed, else until nothing is new."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _sources, _walk
+from .. import _walk
 from .._op_types import ENTERS, EXITS, MERGES
-from .._reach import reach
-from ..errors import ControlFlowError
 from ._known import Iteration, counts
 from ._lists import Items
 from ._probe import UnknownShapeError, size_of
-
-if TYPE_CHECKING:
-    from ._flow import Flow, Reaches
 
 # Iterations while the condition is known; then counters are forgotten, so that the union of iterations settles.
 FOLLOWED = 1000
 GUESSED = 64  # iterations, while it is not
 
 
-def around(flow: Flow, op: tf.Operation, moving: dict[int, Any], graphs: tuple[Any, Any]) -> Reaches:
+# The `Flow` of the ops around a loop, which uses this module.
+Walk = Any
+
+
+def around(flow: Walk, op: tf.Operation, moving: dict[int, Any], graphs: tuple[Any, Any]) -> list[Any]:
     """Behind a V2 loop: the reach of each output.
 
     Args:
@@ -77,60 +74,7 @@ def _same(tensor: tf.Tensor) -> tf.Tensor:
     return tensor
 
 
-class Frames:
-    """In which V1 loops ops are: found from the ops alone, as copies of graphs lack the contexts of loops."""
-
-    def __init__(self, ops: Sequence[tf.Operation], sources: _sources.Sources):
-        self._sources = sources
-        self._home: dict[tf.Operation, tuple[str, ...]] = {}
-        self.ops: list[tf.Operation] = []
-        if any(op.type in ENTERS | EXITS | MERGES for op in ops):
-            self.ops = _walk.in_order(_above(ops, sources), sources, control=True)
-        inside: dict[tf.Operation, tuple[str, ...]] = {}
-        for op in self.ops:
-            read = {inside.get(t.op, ()) for t in op.inputs if not _walk.is_back_edge(op, t)}
-            # What has no data inputs is in the loop of what it waits for.
-            home = max(read or {inside.get(c, ()) for c in op.control_inputs}, key=len, default=())
-            if len(read) > 1:
-                raise ControlFlowError(
-                    f"{op.type} {op.name!r} reads from several V1 loops at once ({sorted(map('/'.join, read))}): the "
-                    "graph cannot run. If it can, please report it; method='probe' needs no reading of loops"
-                )
-            if op.type in ENTERS:
-                home += (op.get_attr("frame_name").decode(),)
-            self._home[op] = home
-            inside[op] = home[:-1] if op.type in EXITS else home
-
-    def of(self, op: tf.Operation) -> tuple[str, ...]:
-        """The names of the loops that run an op, the outermost first; a loop's Exit counts as inside."""
-        return self._home.get(op, ())
-
-    def grouped(self, ops: Iterable[tf.Operation], depth: int) -> list[list[tf.Operation]]:
-        """The ops in an order in which they can run; those of a loop that is `depth` deep together."""
-        groups: dict[Any, list[tf.Operation]] = {}
-        key = {op: self.of(op)[: depth + 1] if len(self.of(op)) > depth else op for op in ops}
-        for op, k in key.items():
-            groups.setdefault(k, []).append(op)
-        reads: dict[Any, set[Any]] = {k: set() for k in groups}
-        for op, k in key.items():
-            sources = (t.op for t in self._sources.of(op) if not _walk.is_back_edge(op, t))
-            reads[k].update(key[s] for s in sources if s in key and key[s] != k)
-        ordered: dict[Any, None] = {}
-        waiting: list[Any] = list(groups)[::-1]
-        while waiting:
-            fresh = [k for k in reads.pop(waiting[-1], ()) if k not in ordered]
-            waiting.extend(fresh)
-            if not fresh:
-                ordered.setdefault(waiting.pop())
-        return [groups[k] for k in ordered]
-
-
-def _above(ops: Iterable[tf.Operation], sources: _sources.Sources) -> list[tf.Operation]:
-    """The ops, and all that they read or wait for."""
-    return list(reach(ops, lambda op: [*(t.op for t in sources.of(op)), *op.control_inputs]))
-
-
-def through_frame(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
+def through_frame(flow: Walk, ops: Sequence[tf.Operation], depth: int) -> None:
     """Through the ops of a V1 loop that is `depth` deep, loops inside of it included."""
     known = flow.known
     try:
@@ -145,7 +89,7 @@ def through_frame(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
                 flow.reach[id(op.outputs[0])] = whole.read(None, size_of(op.outputs[0]))
 
 
-def _iterations(flow: Flow, ops: Sequence[tf.Operation], depth: int) -> None:
+def _iterations(flow: Walk, ops: Sequence[tf.Operation], depth: int) -> None:
     frame = flow.frames.of(ops[0])[:depth]
     every = [op for op in flow.frames.ops if flow.frames.of(op)[:depth] == frame]
     merges = [op for op in every if flow.frames.of(op) == frame and goes_around(op)]
