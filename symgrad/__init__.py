@@ -16,6 +16,7 @@ _OPERATORS: tuple[str, ...] = (
     "Rop",
     "batch_jacobian",
     "biharmonic",
+    "compiled",
     "curl",
     "directional",
     "divergence",

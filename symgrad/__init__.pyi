@@ -14,6 +14,7 @@ from .operators import Lop as Lop
 from .operators import Rop as Rop
 from .operators import batch_jacobian as batch_jacobian
 from .operators import biharmonic as biharmonic
+from .operators import compiled as compiled
 from .operators import curl as curl
 from .operators import directional as directional
 from .operators import divergence as divergence

@@ -16,7 +16,8 @@ class Finding:
 
     Attributes:
       x: the name of what it is about: an x without a derivative, a fetch that is not finite, the first op of a lint.
-      cause: why; a member of `symgrad.rules.Cut`, of `symgrad.diagnose.Birth` or of `symgrad.graph.Lint`.
+      cause: why; a member of `symgrad.rules.Cut`, of `symgrad.diagnose.Birth`, of
+        `symgrad.diagnose.Outside` or of `symgrad.graph.Lint`.
       op: the name of the op, in the graph or function body that holds it; None if no op is to blame.
       op_type: its type.
       within: names of the loops, branches and calls around it, outermost first; empty for an op of the graph itself.

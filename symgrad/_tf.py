@@ -135,6 +135,7 @@ __all__ = [
     "is_resource_variable",
     "is_stateful",
     "is_switched_to_v2",
+    "kernels_of_xla",
     "op_being_differentiated",
     "op_def_registry",
     "pfor",
@@ -362,6 +363,18 @@ def _dtypes_of_kernels(op_type, kind):
             if constraint.name == "T":
                 found.update(constraint.allowed_values.list.type)
     return frozenset(found)
+
+
+@functools.cache
+def kernels_of_xla():
+    """For each op type that XLA compiles for a CPU, the dtypes each kernel takes: a dict from attribute to a set."""
+    _compiled_types()  # registers them
+    found: dict[str, list[dict[str, set[int]]]] = {}
+    for kernel in kernels.get_all_registered_kernels().kernel:
+        if kernel.device_type == "XLA_CPU_JIT":
+            constraints = {c.name: set(c.allowed_values.list.type) for c in kernel.constraint}
+            found.setdefault(kernel.op, []).append(constraints)
+    return found
 
 
 @functools.cache

@@ -5,6 +5,7 @@ TensorFlow keeps catching what it caught.
 """
 
 __all__ = [
+    "CompileError",
     "ControlFlowError",
     "DeviceError",
     "DisconnectedError",
@@ -54,6 +55,10 @@ class ControlFlowError(SymgradError, NotImplementedError):
 
 class DeviceError(SymgradError, RuntimeError):
     """A device or a task of a cluster does not exist, did not start or stopped; the message names it."""
+
+
+class CompileError(SymgradError, ValueError):
+    """Nothing, or not all, can be compiled; the message names the ops that stay outside and why."""
 
 
 class OptimizerError(SymgradError, ValueError):

@@ -2,6 +2,7 @@
 
 from .._jacobians._limits import limits
 from ._batch import batch_jacobian
+from ._compiled import compiled
 from ._example import example_jacobian
 from ._gradients import gradients
 from ._hessian import ggnvp, hessian, hvp
@@ -20,6 +21,7 @@ __all__ = [
     "Rop",
     "batch_jacobian",
     "biharmonic",
+    "compiled",
     "curl",
     "directional",
     "divergence",
