@@ -10,6 +10,8 @@ import tensorflow.compat.v1 as tf
 
 from . import _crossings, _tensors, _tf, _vectors, _walk, rules
 from ._control_flow import place_for
+from ._op_types import CALLING
+from .errors import GraphMismatchError
 
 Disconnected = Literal["raise", "zero", "none"]
 _DISCONNECTED = get_args(Disconnected)
@@ -45,7 +47,20 @@ class Problem:
     @cached_property
     def between(self) -> _walk.Between:
         """What lies on the paths from xs to ys, which are walked once, when this is first asked for."""
-        return rules.between(self.ys, self.tensors, self.stop, within=self.within)
+        found = rules.between(self.ys, self.tensors, self.stop, within=self.within)
+        self._refuse_copied(found)
+        return found
+
+    def _refuse_copied(self, between: _walk.Between) -> None:
+        """Raise for an x inside of what was compiled: ys depend on a copy of it."""
+        for op in between.candidates:
+            copied = _tf.copied_by(op) if op.type in CALLING else ()
+            for x in self.xs if copied else ():
+                if id(x.tensor) in copied:
+                    raise GraphMismatchError(
+                        f"{x.label} is inside of what {op.name!r} computes compiled, from a copy of it; give it there: "
+                        f"symgrad.compiled(..., inputs=...)"
+                    )
 
     @cached_property
     def crossings(self) -> _crossings.Crossings:

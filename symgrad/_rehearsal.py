@@ -187,7 +187,7 @@ def _upstream(between: _walk.Between, tensors: Sequence[tf.Tensor]) -> _walk.Bet
 
 def _is_a_function_of_its_inputs(op: tf.Operation, active: Sequence[int]) -> bool:
     """False for control flow, for what holds state, and for what is given by reference."""
-    if op.type in _op_types.V1_CONTROL_FLOW or op.type in _op_types.FUNCTIONAL:
+    if op.type in _op_types.V1_CONTROL_FLOW or op.type in _op_types.FUNCTIONAL or _tf.originals_of(op) is not None:
         return False
     if _op_types.lives_one_run(op.type) or _op_types.is_list(op.type) or _bodies.runs_bodies(op):
         return False

@@ -115,6 +115,7 @@ __all__ = [
     "build_while_op",
     "callable_of",
     "collection_being_imported",
+    "copied_by",
     "copy_handle_data",
     "flatten_up_to",
     "function_def_to_graph_def",
@@ -138,6 +139,7 @@ __all__ = [
     "kernels_of_xla",
     "op_being_differentiated",
     "op_def_registry",
+    "originals_of",
     "pfor",
     "pfor_converters",
     "pfor_wrap",
@@ -395,6 +397,17 @@ def handle_dtype(handle):
     data = handle_data_util.get_resource_handle_data(handle)
     known = data is not None and data.is_set and data.shape_and_type
     return dtypes.as_dtype(data.shape_and_type[0].dtype) if known else None
+
+
+def copied_by(op):
+    """The ids of the tensors of which a compiled call computes copies: its gradient function knows."""
+    return getattr(op._gradient_function, "copied", ())
+
+
+def originals_of(op):
+    """Of a compiled call the tensors of which it gives copies, and those that it reads; None of any other op."""
+    function = op._gradient_function
+    return (function.originals, function.arguments) if hasattr(function, "copied") else None
 
 
 def copy_handle_data(source, target):

@@ -1,13 +1,28 @@
 """Why an op stays outside of what XLA compiles."""
 
 import enum
-from collections.abc import Iterator
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from .. import _tf
-from .._op_types import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from .._bodies import bodies
+from .._op_types import (
+    FUNCTIONAL,
+    PLACEHOLDERS,
+    RANDOM,
+    STACK_POPS,
+    SWITCHES,
+    V1_CONTROL_FLOW,
+    VARIABLE_READS,
+    is_list,
+    lives_one_run,
+)
+from ..errors import GraphMismatchError
+from ._bounds import asks_a_stack, fits
+
+# An op's reason, and what more there is to say.
+Reason = tuple["Outside", str]
 
 
 class Outside(enum.Enum):
@@ -15,120 +30,115 @@ class Outside(enum.Enum):
 
     FED = "it is fed"
     STATE = "it has a state or an effect, which stays as it is"
-    RANDOM = "XLA may draw other numbers"
+    RANDOM = "XLA draws other numbers"
     NO_KERNEL = "XLA has no kernel for it, or not for its dtype"
     DIFFERS = "XLA computes it differently without saying so"
-    V1_FLOW = "it belongs to a V1 loop or branch, which stays as a whole"
-    LIST = "it holds or reads a list or an array, whose length XLA would have to know"
-    VARIABLE = "it reads or carries a reference, a string or a resource"
+    GROWS = "it grows, and XLA keeps the first size and drops the rest"
+    UNBOUNDED = "it keeps something of every iteration, and how many there are is not known while building, or is asked"
+    SHAPE = "it takes a shape that an iteration kept, which XLA has to know when it compiles; static shapes help"
+    FAILS = "XLA makes no branch of the gradient of a branch in a V1 loop"
+    REFERENCE = "it takes a reference variable, a string or a handle"
     LARGE = "it is a large constant, which XLA would fold while compiling"
     DEVICE = "it is placed on another device than the CPU of this task"
-    BODY = "a body or function that it calls cannot be compiled"
-    NEEDED_OUTSIDE = "something that stays outside needs it"
+    BODY = "a body or function that it runs cannot be compiled"
+    TOGETHER = "it goes together with an op that stays"
+    NEEDED = "an op that stays needs it"
 
 
-V1_FLOW = ENTERS | EXITS | MERGES | NEXT_ITERATIONS | SWITCHES | {"LoopCond", "ControlTrigger"}
-CALLS = frozenset({"StatelessWhile", "StatelessIf", "StatelessCase", "PartitionedCall"})
-_NODES_OF_BODIES = frozenset({"Const", "_Arg", "_Retval", "Placeholder", "NoOp"})
-_LISTS = ("TensorList", "EmptyTensorList", "TensorArray", "Stack")
-# The beginnings of the names of op types that XLA computes differently. Of each, or of one of its family, a sweep found
-# numbers that are finite in one and NaN or infinite in the other (at NaN, infinity or a pole), or another slope at a
-# kink (SeluGrad at zero). Besides: no error at a singular or indefinite matrix; float64 singular and eigenvalues with
-# 5e-8; checks dropped; results whose shape depends on values, for which XLA has bounds only.
-_DIFFER = (
-    "Max", "Min", "ArgMax", "ArgMin", "TopK", "InTopK", "Bucketize", "LowerBound", "UpperBound", "UnsortedSegmentM",
-    "ClipByValue", "Relu", "LeakyRelu", "Elu", "Selu", "Erf", "Ndtri", "Digamma", "Polygamma", "Zeta", "Igamma",
-    "Betainc", "Lgamma", "RandomGammaGrad", "SqrtGrad", "SoftmaxCrossEntropy", "SparseSoftmaxCrossEntropy",
-    "FakeQuant", "Quantize", "Dequantize", "LRN", "FusedBatchNorm", "Depthwise", "Conv3D", "ExtractImagePatches",
-    "Resize", "RGBToHSV", "HSVToRGB", "Adjust", "Svd", "SelfAdjointEig", "XlaSvd", "XlaSelfAdjointEig",
-    "MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "TridiagonalSolve", "MatrixDeterminant",
-    "LogMatrixDeterminant", "Cholesky", "Qr", "CheckNumerics", "Assert", "Where", "Unique",
-)  # fmt: skip
-# They differ at NaN only, which whole numbers do not have; shapes are computed with them.
-_ORDERS = frozenset({"Maximum", "Minimum", "Max", "Min"})
+# What says nothing against compiling the rest as a whole.
+EXPECTED = frozenset({Outside.FED, Outside.LARGE, Outside.NEEDED, Outside.TOGETHER})
+_V1_FLOW = V1_CONTROL_FLOW | {"ControlTrigger"}
+# No word of a matrix that is singular or indefinite; singular and eigenvalues in double precision to 5e-8; checks that
+# are dropped; the sampling that `RANDOM` does not name; NaN for infinity at poles, or infinity for NaN; another slope at
+# a kink (selu).
+_DIFFER = frozenset({
+    "Assert", "Betainc", "CheckNumerics", "CheckNumericsV2", "Cholesky", "CholeskyGrad", "Digamma", "Erfinv", "Igamma",
+    "IgammaGradA", "Igammac", "Lgamma", "LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve",
+    "MatrixTriangularSolve", "Ndtri", "Polygamma", "Qr", "SelfAdjointEigV2", "SeluGrad", "StatelessMultinomial",
+    "StatelessParameterizedTruncatedNormal", "Svd", "TridiagonalSolve", "Zeta",
+})  # fmt: skip
+# Of gradient ops in complex dtypes XLA takes some without their conjugate.
 _COMPLEX = frozenset({tf.complex64.as_datatype_enum, tf.complex128.as_datatype_enum})
-_UNLIKE_NUMBERS = frozenset({tf.string, tf.resource})
-# Bytes above which a constant becomes an argument.
+_GROWING = ("dynamic_size", "resize_if_index_out_of_bounds")
+# Bytes above which a constant becomes an argument: XLA folds constants while it compiles.
 _LARGE = 2**16
 
 
-def reason(op: tf.Operation) -> tuple[Outside, str] | None:
+def reason(op: tf.Operation) -> Reason | None:
     """Why an op of a graph stays outside, and a detail; None if it may go in."""
-    tensors = (*op.inputs, *op.outputs)
-    if op._get_control_flow_context() is not None or op.type in V1_FLOW:
-        return Outside.V1_FLOW, ""
-    if any(t.dtype.base_dtype in _UNLIKE_NUMBERS or t.dtype._is_ref_dtype for t in tensors):
-        return Outside.VARIABLE, ""
-    if any(t.dtype == tf.variant for t in tensors):
-        return Outside.LIST, ""
+    if op.type in _V1_FLOW:
+        return (Outside.FAILS, "") if _branches_by_stack(op) else None
     device = tf.DeviceSpec.from_string(op.device or "")
     if device.job or device.device_type not in (None, "CPU"):
         return Outside.DEVICE, op.device
+    if op.type in PLACEHOLDERS:
+        return Outside.FED, ""
     if op.type == "Const" and op.outputs[0].shape.num_elements() * op.outputs[0].dtype.size > _LARGE:
         return Outside.LARGE, ""
-    return _reason_of_node(op.node_def, op.graph)
-
-
-def _reason_of_node(node: Any, graph: tf.Graph) -> tuple[Outside, str] | None:
-    kind = node.op
-    if kind.startswith("Placeholder"):
-        return Outside.FED, ""
-    if "Random" in kind or "Multinomial" in kind or "TruncatedNormal" in kind or "StatelessGamma" in kind:
-        return Outside.RANDOM, ""
-    if _tf.is_stateful(kind):
+    if op.type in VARIABLE_READS and op._get_control_flow_context() is None:
         return Outside.STATE, ""
-    if kind.startswith(_LISTS):
-        return Outside.LIST, ""
-    if _differs(node):
+    return _of_any(op)
+
+
+def _branches_by_stack(op: tf.Operation) -> bool:
+    """True for a branch that goes the way a stack says, as the gradient of a branch in a V1 loop does."""
+    return op.type in SWITCHES and op.inputs[1].op.type in STACK_POPS
+
+
+def _inside_a_body(op: tf.Operation) -> Reason | None:
+    if op.type in PLACEHOLDERS or op.type in ("NoOp", "_Arg", "_Retval"):
+        return None
+    return (Outside.BODY, "V1 control flow in a function body") if op.type in _V1_FLOW else _of_any(op)
+
+
+def _of_any(op: tf.Operation) -> Reason | None:
+    if op.type in FUNCTIONAL:
+        return _of_bodies(op)
+    if any(t.dtype == tf.string or t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs)):
+        return Outside.REFERENCE, ""
+    if op.type in RANDOM:
+        return Outside.RANDOM, ""
+    if op.type in _DIFFER or _loses_conjugates(op):
         return Outside.DIFFERS, ""
-    if any(_types(value) & _COMPLEX for value in node.attr.values()):
-        return Outside.DIFFERS, "gradients of complex numbers lack a conjugate in some kernels"
-    if kind in CALLS:
-        return _reason_of_bodies(node, graph)
-    return None if _has_kernel(node) else (Outside.NO_KERNEL, "")
+    if any(_tf.has_attribute(op, name) and op.get_attr(name) for name in _GROWING):
+        return Outside.GROWS, ""
+    if asks_a_stack(op):
+        return Outside.SHAPE, ""
+    if _tf.is_stateful(op.type) and not _lives_inside(op.type):
+        return Outside.STATE, ""
+    return None if _has_kernel(op.node_def) else (Outside.NO_KERNEL, "")
 
 
-def _reason_of_bodies(node: Any, graph: tf.Graph) -> tuple[Outside, str] | None:
-    for name in _called(node):
-        body = _tf.function_in(graph, name)
-        if body is None:
-            return Outside.BODY, f"{name!r} is not in the graph"
-        for inner in body.node_def:
-            found = None if inner.op in _NODES_OF_BODIES else _reason_of_node(inner, graph)
-            if found is not None:
-                return Outside.BODY, f"{inner.op} {inner.name!r}: {found[0].value}"
+def _lives_inside(op_type: str) -> bool:
+    """True for what TensorFlow calls stateful and what is gone when the call is over, and for reads of variables."""
+    return lives_one_run(op_type) or is_list(op_type) or op_type in VARIABLE_READS or op_type == "VariableShape"
+
+
+def _loses_conjugates(op: tf.Operation) -> bool:
+    return op.type.endswith("Grad") and any(types(value) & _COMPLEX for value in op.node_def.attr.values())
+
+
+def _of_bodies(op: tf.Operation) -> Reason | None:
+    try:
+        inner = [inner for body in bodies(op) for inner in body.graph.get_operations()]
+    except GraphMismatchError as error:
+        return Outside.BODY, str(error)
+    for one in inner:
+        found = _inside_a_body(one) or (None if fits(one) else (Outside.UNBOUNDED, ""))
+        if found is not None:
+            return Outside.BODY, f"{one.type} {one.name!r}: {found[1] if found[0] is Outside.BODY else found[0].value}"
     return None
-
-
-def _differs(node: Any) -> bool:
-    if node.op in _ORDERS and tf.as_dtype(node.attr["T"].type).is_integer:
-        return False
-    return node.op.startswith(_DIFFER) or _makes_whole(node)
-
-
-def _makes_whole(node: Any) -> bool:
-    """True for a cast of floating numbers to whole ones: of NaN and infinity XLA makes other numbers."""
-    if node.op != "Cast":
-        return False
-    given, wanted = tf.as_dtype(node.attr["SrcT"].type), tf.as_dtype(node.attr["DstT"].type)
-    return given.is_floating and not wanted.is_floating and wanted != tf.bool
 
 
 def _has_kernel(node: Any) -> bool:
     return any(
-        all(_types(node.attr[name]) <= allowed for name, allowed in constraints.items() if name in node.attr)
+        all(types(node.attr[name]) <= allowed for name, allowed in constraints.items() if name in node.attr)
         for constraints in _tf.kernels_of_xla().get(node.op, ())
     )
 
 
-def _types(value: Any) -> set[int]:
+def types(value: Any) -> set[int]:
+    """The dtypes that an attribute tells, as numbers."""
     if value.WhichOneof("value") == "list":
         return set(value.list.type)
     return {value.type} if value.WhichOneof("value") == "type" else set()
-
-
-def _called(node: Any) -> Iterator[str]:
-    for value in node.attr.values():
-        if value.HasField("func"):
-            yield value.func.name
-        yield from (function.name for function in value.list.func)

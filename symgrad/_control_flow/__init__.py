@@ -4,7 +4,7 @@ from ._in_context import inside, v1_control_flow, v2_control_flow
 from ._inline import can_inline, declared_gradient, graft
 from ._loop_variables import add_variable, enter, exit_of, switch
 from ._own_bodies import bodies, own_bodies
-from ._places import is_loop_merge, is_loop_switch
+from ._places import Place, Places, is_loop_merge, is_loop_switch
 from ._private import PrivateCopy, alias, behind, clone, needs_copy, private, refuse_copies, refuse_inlining
 from ._rebuild import rebuild, rebuild_for, rebuild_for_reverse
 from ._side_effects import refuse_side_effects
@@ -12,6 +12,8 @@ from ._surroundings import encloses, home_of, leads_to_the_call, place_for
 from ._zero_gradients import mend_zero_gradients
 
 __all__ = [
+    "Place",
+    "Places",
     "PrivateCopy",
     "add_variable",
     "alias",

@@ -1,6 +1,6 @@
 """Tangents of a graph, pushed op by op from xs to ys."""
 
-from . import _coefficients, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops
+from . import _coefficients, _compiled_calls, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops
 from ._algebra import FEW, Algebra, Index, along, closed, factorial, weighted
 from ._handlers import HANDLERS, handler
 from ._push import Push, push, pushed, require_rules
@@ -26,4 +26,4 @@ __all__ = [
 ]
 
 # Importing them registers their handlers.
-_TABLES = (_coefficients, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops)
+_TABLES = (_coefficients, _compiled_calls, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops)

@@ -6,12 +6,15 @@ from .. import _tf, rules
 from .._bodies import called
 from .._control_flow import alias, can_inline, graft, home_of, private, refuse_side_effects
 from .._op_types import CALLS
+from ._compiled_calls import through_originals
 from ._handlers import whole
 from ._push import Series, pushed
 
 
 @whole(*CALLS)
 def _through_call(series: Series, op: tf.Operation) -> None:
+    if through_originals(series, op):
+        return None
     if not can_inline(op):
         return series.through(op)
     given = series.given(op)
