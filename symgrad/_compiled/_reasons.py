@@ -49,8 +49,8 @@ class Outside(enum.Enum):
 EXPECTED = frozenset({Outside.FED, Outside.LARGE, Outside.NEEDED, Outside.TOGETHER})
 _V1_FLOW = V1_CONTROL_FLOW | {"ControlTrigger"}
 # No word of a matrix that is singular or indefinite; singular and eigenvalues in double precision to 5e-8; checks that
-# are dropped; the sampling that `RANDOM` does not name; NaN for infinity at poles, or infinity for NaN; another slope at
-# a kink (selu).
+# are dropped; the sampling that `RANDOM` does not name; NaN for infinity at poles, or infinity for NaN; another slope
+# at a kink (selu).
 _DIFFER = frozenset({
     "Assert", "Betainc", "CheckNumerics", "CheckNumericsV2", "Cholesky", "CholeskyGrad", "Digamma", "Erfinv", "Igamma",
     "IgammaGradA", "Igammac", "Lgamma", "LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve",
