@@ -201,14 +201,19 @@ def function_graph(op, shapes, name, given=None):
     for outer, inner in zip(given or list(op.inputs)[len(op.inputs) - len(shapes) :], graph.inputs, strict=True):
         copy_handle_data(outer, inner)
     for inner in graph.get_operations():
-        if inner.type in _HANDING_ON:
-            for handed, result in zip(inner.inputs, inner.outputs, strict=False):
-                copy_handle_data(handed, result)
+        hand_on(inner)
     return graph
 
 
 # Ops whose results are, one by one, the variables and lists that went in.
 _HANDING_ON = frozenset({"Identity", "IdentityN", "StatelessWhile", "TensorListPushBack", "TensorListSetItem", "While"})
+
+
+def hand_on(op):
+    """Let the results of an op that hands on variables and lists be known for what went in: TensorFlow says nothing."""
+    if op.type in _HANDING_ON:
+        for handed, result in zip(op.inputs, op.outputs, strict=False):  # a list comes first, what is put in follows
+            copy_handle_data(handed, result)
 
 
 def traced_graph(graph, name):

@@ -13,7 +13,6 @@ import tensorflow.compat.v1 as tf
 from .. import _bodies, _tf
 from .._bodies import called, differentiates_bodies, is_call
 from .._copies import behave_as, op_like
-from .._op_types import LOOPS
 from ._in_context import in_place_of
 from ._transplanted import TransplantedGradient
 
@@ -128,9 +127,7 @@ def _copied(op: tf.Operation, inputs: list[tf.Tensor], done: Done, device: str) 
     _tf.share_function(op.graph, op.type, graph)
     new = op_like(op, inputs, attributes=attributes)
     behave_as(op, new, device=device)
-    if op.type in LOOPS:  # TensorFlow knows nothing of the variables and lists that leave a loop but what it is told
-        for entering, leaving in zip(new.inputs, new.outputs, strict=True):
-            _tf.copy_handle_data(entering, leaving)
+    _tf.hand_on(new)
     return new
 
 

@@ -49,7 +49,7 @@ def sized(linear: LinearMap, block_size: int | None, label: str) -> Sizing:
 
     `label` says what is computed, for the log. Nothing of the map is left in the graph.
     """
-    found = (_in_frames if linear.in_frames else _by_trial)(linear, block_size)
+    found = _in_frames(linear, block_size) if linear.in_frames else _by_trial(linear, block_size)
     if found.cause:
         log_cause(label, found.cause)
     return found

@@ -14,7 +14,7 @@ from .._op_types import LOOPS, MERGES, STACK_POPS, SWITCHES
 from .._sources import Sources
 from ._contractions import CONTRACTIONS, numbers
 from ._frames import Frames
-from ._kinds import how_it_enters, is_alike, is_elementwise
+from ._kinds import how_it_enters, is_elementwise, is_identity
 from ._known import Iteration, Runner
 from ._lists import LISTS, Items
 from ._loops import around, goes_around, through_frame
@@ -94,7 +94,7 @@ class Flow:
         return self.reach.get(id(tensor)) if kept is None else kept
 
     def _through(self, op, moving: dict[int, Any]) -> Reaches:
-        if is_alike(op):
+        if is_identity(op):
             return [moving.get(k) for k in range(len(op.outputs))]
         if op.type in LISTS:
             return LISTS[op.type](op, moving, self.known)

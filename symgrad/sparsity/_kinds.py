@@ -4,7 +4,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import rules
 
-_HANDING_ON = frozenset({
+_UNCHANGED = frozenset({
     "CheckNumerics", "CheckNumericsV2", "Enter", "Exit", "Identity", "IdentityN", "NextIteration", "PreventGradient",
     "Print", "RefEnter", "RefExit", "RefIdentity", "RefNextIteration", "Snapshot", "StopGradient",
 })  # fmt: skip
@@ -20,9 +20,9 @@ _ELEMENTWISE = frozenset({
 _PRODUCTS = frozenset({"SparseTensorDenseMatMul", "TridiagonalMatMul"})
 
 
-def is_alike(op: tf.Operation) -> bool:
+def is_identity(op: tf.Operation) -> bool:
     """True if output k is input k."""
-    return op.type in _HANDING_ON or _kind(op) == "identity"
+    return op.type in _UNCHANGED or _kind(op) == "identity"
 
 
 def is_elementwise(op: tf.Operation) -> bool:
