@@ -1,10 +1,11 @@
-"""Switches that an optimiser of graphs has merged: what TensorFlow's gradients take wrongly, and how it is undone."""
+"""What gradients of V1 loops and branches take wrongly, merged Switches and ops outside, and how it is undone."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .._op_types import STACK_POPS
+from .._op_types import ENTERS, EXITS, STACK_POPS
 from . import _places
 
 
@@ -52,3 +53,25 @@ def pivot_switches(predicate: tf.Tensor) -> list[tf.Operation]:
 
 def is_pivot_switch(op: tf.Operation) -> bool:
     return _places.source(op.inputs[0]) is _places.source(op.inputs[1])
+
+
+def put_outside(op: tf.Operation) -> None:
+    """Take an op out of a loop in which it does not run.
+
+    TensorFlow counts what enters a backward loop to the names known inside, and where it reads contexts from a
+    MetaGraph it takes every op with a known name for one of the loop.
+    """
+    context = op._get_control_flow_context()
+    loop = context and context.GetWhileContext()
+    if loop and op.type not in ENTERS and op.inputs and not any(_lies_in(t.op, loop) for t in op.inputs):
+        op._set_control_flow_context(loop.outer_context)
+
+
+def _lies_in(op: tf.Operation, loop: Any) -> bool:
+    """True if the outputs of `op` are inside of `loop`."""
+    context = op._get_control_flow_context()
+    if op.type in EXITS and context is not None:
+        context = context.outer_context
+    while context is not None and context is not loop:
+        context = context.outer_context
+    return context is loop

@@ -16,7 +16,7 @@ from .._op_types import ENTERS, EXITS
 from ..errors import ControlFlowError
 from . import _places
 from ._in_context import inside
-from ._irregular import irregular, is_pivot_switch, is_shared, pivot_switches, regularise
+from ._irregular import irregular, is_pivot_switch, is_shared, pivot_switches, put_outside, regularise
 from ._places import OUTSIDE, Frame, Place, Places
 from ._side_effects import refuse_v1_in_bodies
 
@@ -58,7 +58,7 @@ def rebuild_for(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
     """
     for op in ops:
         refuse_v1_in_bodies(op)
-        _put_outside(op)
+        put_outside(op)
     if any(_needs_context(op) and op._get_control_flow_context() is None for op in ops):
         _Rebuilt(graph)
 
@@ -79,28 +79,6 @@ def rebuild_for_reverse(ops: Iterable[tf.Operation], graph: tf.Graph) -> None:
                 "(an optimiser has merged or removed ops), and its gradient would be wrong; call "
                 "symgrad.loaders.rebuild(graph) before the first session runs the graph"
             )
-
-
-def _put_outside(op: tf.Operation) -> None:
-    """Take an op out of a loop in which it does not run.
-
-    TensorFlow counts what enters a backward loop to the names known inside, and where it reads contexts from a
-    MetaGraph it takes every op with a known name for one of the loop.
-    """
-    context = op._get_control_flow_context()
-    loop = context and context.GetWhileContext()
-    if loop and op.type not in ENTERS and op.inputs and not any(_lies_in(t.op, loop) for t in op.inputs):
-        op._set_control_flow_context(loop.outer_context)
-
-
-def _lies_in(op: tf.Operation, loop: Any) -> bool:
-    """True if the outputs of `op` are inside of `loop`."""
-    context = op._get_control_flow_context()
-    if op.type in EXITS and context is not None:
-        context = context.outer_context
-    while context is not None and context is not loop:
-        context = context.outer_context
-    return context is loop
 
 
 def _needs_context(op: tf.Operation) -> bool:
