@@ -18,6 +18,9 @@ def inspect(
     tags: Tags = None,
     cost: Annotated[bool, typer.Option("--cost", help="Operations, bytes and peak memory instead.")] = False,
     lint: Annotated[bool, typer.Option("--lint", help="What is probably not meant instead.")] = False,
+    compilable: Annotated[
+        bool, typer.Option("--compilable", help="What symgrad.compiled leaves outside of the outputs instead.")
+    ] = False,
     size: Annotated[
         list[str] | None,
         typer.Option(
@@ -32,18 +35,22 @@ def inspect(
     """Count the ops of a model by type and role; list its inputs, outputs, variables and what has no gradient."""
     from .. import graph
 
-    if exit_code and not lint:
-        raise typer.BadParameter("needs --lint", param_hint="--exit-code")
-    nodes = graph.build(source(model), tags=tags)
-    if lint:
-        found = {"file": str(model), "findings": [finding.to_dict() for finding in graph.lint(nodes)]}
-    elif cost:
-        found = {"file": str(model), **graph.cost(nodes, sizes=read_sizes(size or []), fetches=fetch)}
+    if exit_code and not (lint or compilable):
+        raise typer.BadParameter("needs --lint or --compilable", param_hint="--exit-code")
+    if compilable:
+        found: dict[str, Any] = {"findings": _left_outside(model, tags)}
     else:
-        found = {"file": str(model), **graph.summary(nodes)}
+        nodes = graph.build(source(model), tags=tags)
+        if lint:
+            found = {"findings": [finding.to_dict() for finding in graph.lint(nodes)]}
+        elif cost:
+            found = graph.cost(nodes, sizes=read_sizes(size or []), fetches=fetch)
+        else:
+            found = graph.summary(nodes)
+    found = {"file": str(model), **found}
     if json:
         typer.echo(_json.dumps(found, indent=2, ensure_ascii=True))
-    elif lint:
+    elif lint or compilable:
         _print_lint(found)
     elif cost:
         _print_cost(found)
@@ -51,6 +58,13 @@ def inspect(
         _print(found)
     if exit_code and found["findings"]:
         raise typer.Exit(1)
+
+
+def _left_outside(model: Any, tags: list[str] | None) -> list[dict[str, Any]]:
+    from .. import diagnose, loaders
+
+    loaded = loaders.load(source(model), tags=tags)
+    return [finding.to_dict() for finding in diagnose.why_not_compiled(list(loaded.outputs.values()))]
 
 
 def read_sizes(options: list[str]) -> dict[str, Any]:

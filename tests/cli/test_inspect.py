@@ -131,3 +131,16 @@ def test_render_only_a_part(folder, tmp_path, capsys):
     assert "layer/y" in text
     code, _, err = run(["render", folder / "model.pb", "-o", tmp_path / "g.svg", "--ys", "nope"], capsys)
     assert (code, "no op named 'nope'" in err) == (1, True)
+
+
+def test_inspect_compilable(tmp_path, capsys):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [4, 4], name="x")
+        tf.exp(tf.linalg.inv(tf.sin(x), name="inverse"), name="y")
+        tf.train.write_graph(graph, str(tmp_path), "model.pb", as_text=False)
+    code, out, _ = run(["inspect", tmp_path / "model.pb", "--compilable", "--json", "--exit-code"], capsys)
+    assert code == 1
+    assert [(f["op"], f["cause"]) for f in json.loads(out)["findings"]] == [("inverse", "differs")]
+    code, out, err = run(["inspect", tmp_path / "model.pb", "--compilable"], capsys)
+    assert (code, err) == (0, "")
+    assert "differently without saying so" in out

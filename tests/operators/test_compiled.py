@@ -356,3 +356,25 @@ def test_reference_variables_are_read_anew(graph):
             np.testing.assert_allclose(value, np.tanh(now**2), **TOLERANCE)
             np.testing.assert_allclose(slope, 2 * now * (1 - np.tanh(now**2) ** 2), **TOLERANCE)
             session.run(tf.assign(w, [0.1, -1.0]))
+
+
+# At these numbers XLA computes many op types otherwise; not so those that loops and attention layers are made of.
+SPECIAL = [np.nan, 0.0, np.inf, -np.inf, -0.0, 1.0, -1.0, 1e30, -1e30, 0.5, 1e-40, 3.0]
+UNARY = (tf.sin, tf.math.expm1, tf.tanh, tf.exp, tf.log1p, tf.sigmoid, tf.sqrt, tf.math.rsqrt, tf.square,
+         tf.nn.softmax, tf.nn.softplus, tf.abs, tf.sign, tf.floor, tf.reduce_sum, tf.reduce_prod)  # fmt: skip
+BINARY = (tf.add, tf.multiply, tf.divide, tf.pow, tf.atan2, tf.math.floormod, tf.math.squared_difference, tf.math.xdivy)
+
+
+def test_what_goes_in_is_the_same_at_special_numbers_too(graph):
+    """One program for all, with fed xs: of constants an optimiser would fold both roads."""
+    a, b = (tf.placeholder(tf.float64, [len(SPECIAL)], name=name) for name in "ab")
+    ys = [f(a) for f in UNARY] + [f(a, b) for f in BINARY]
+    slopes = [tf.gradients(y, x)[0] for y in ys for x in (a, b)]
+    plain = [*ys, *(g for g in slopes if g is not None)]
+    fast = symgrad.compiled(plain)
+    assert sum(new is not old for new, old in zip(fast, plain, strict=True)) > len(plain) // 2
+    with tf.Session() as session, np.errstate(all="ignore"):
+        for shift in range(0, len(SPECIAL), 5):
+            want, got = session.run((plain, fast), {a: SPECIAL, b: np.roll(SPECIAL, shift)})
+            for old, x, y in zip(plain, want, got, strict=True):
+                np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-12, err_msg=old.name)
