@@ -49,14 +49,19 @@ class Outside(enum.Enum):
 EXPECTED = frozenset({Outside.FED, Outside.LARGE, Outside.NEEDED, Outside.TOGETHER})
 _V1_FLOW = V1_CONTROL_FLOW | {"ControlTrigger"}
 # No word of a matrix that is singular or indefinite; singular and eigenvalues in double precision to 5e-8; checks that
-# are dropped; the sampling that `RANDOM` does not name; NaN for infinity at poles, or infinity for NaN; another slope
-# at a kink (selu).
+# are dropped; NaN for infinity at poles, or infinity for NaN; another slope at a kink (selu); another one of equal
+# elements (top_k); colours outside of 0 to 1.
 _DIFFER = frozenset({
-    "Assert", "Betainc", "CheckNumerics", "CheckNumericsV2", "Cholesky", "CholeskyGrad", "Digamma", "Erfinv", "Igamma",
-    "IgammaGradA", "Igammac", "Lgamma", "LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve",
-    "MatrixTriangularSolve", "Ndtri", "Polygamma", "Qr", "SelfAdjointEigV2", "SeluGrad", "StatelessMultinomial",
-    "StatelessParameterizedTruncatedNormal", "Svd", "TridiagonalSolve", "Zeta",
+    "AdjustHue", "ApproxTopK", "Assert", "Betainc", "CheckNumerics", "CheckNumericsV2", "Cholesky", "CholeskyGrad",
+    "Digamma", "Erfinv", "Igamma", "IgammaGradA", "Igammac", "Lgamma", "LogMatrixDeterminant", "MatrixDeterminant",
+    "MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "Ndtri", "Polygamma", "Qr", "SelfAdjointEigV2",
+    "SeluGrad", "Svd", "TopK", "TopKV2", "TridiagonalSolve", "Zeta",
 })  # fmt: skip
+# Random numbers of a given seed: in some programs XLA takes another generator for them.
+_STATELESS_RANDOM = (
+    "StatelessRandom", "StatelessTruncatedNormal", "StatelessParameterized", "StatelessMultinomial", "StatelessShuffle",
+    "StatelessSampleDistorted",
+)  # fmt: skip
 # Of gradient ops in complex dtypes XLA takes some without their conjugate.
 _COMPLEX = frozenset({tf.complex64.as_datatype_enum, tf.complex128.as_datatype_enum})
 _GROWING = ("dynamic_size", "resize_if_index_out_of_bounds")
@@ -96,7 +101,7 @@ def _of_any(op: tf.Operation) -> Reason | None:
         return _of_bodies(op)
     if any(t.dtype == tf.string or t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs)):
         return Outside.REFERENCE, ""
-    if op.type in RANDOM:
+    if op.type in RANDOM or op.type.startswith(_STATELESS_RANDOM):
         return Outside.RANDOM, ""
     if op.type in _DIFFER or _loses_conjugates(op):
         return Outside.DIFFERS, ""

@@ -218,6 +218,15 @@ DIFFERENT = {
     "a gradient without its conjugate": (lambda x: _complex_slope(tf.sqrt, x), "SqrtGrad.*differently"),
     "an array that grows": (_grown, "grows"),
     "other random numbers": (lambda x: x * tf.random_uniform([], dtype=x.dtype), "other numbers"),
+    "other random numbers of a seed": (
+        lambda x: loop(x, 2, v2=False) * tf.random.stateless_uniform(tf.shape(x), [1, 2], dtype=x.dtype),
+        "other numbers",
+    ),
+    "another one of equal elements": (lambda x: tf.nn.top_k(x, 1).values, "TopK.*differently"),
+    "a colour out of range": (
+        lambda x: tf.cast(tf.image.adjust_hue(tf.cast(tf.stack([x, x, -x], -1), tf.float32), 0.3), x.dtype),
+        "AdjustHue.*differently",
+    ),
     "a check that is dropped": (lambda x: tf.debugging.check_numerics(x, "m"), "CheckNumerics.*differently"),
     "no kernel": (lambda x: tf.math.segment_sum(x, [0, 1]), "no kernel"),
 }
