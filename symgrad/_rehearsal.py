@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from . import _bodies, _kinds, _op_types, _tensors, _tf, _vjp, _walk, rules
 from ._control_flow import behind, refuse_copies, refuse_inlining
-from ._tangents import is_by_table, push, require_rules, through_op
+from ._tangents import is_by_formula, is_by_table, push, push_one, require_rules, through_op
 from .errors import ControlFlowError
 
 # Differentiates one op in the default graph. Raises what the operator is to raise.
@@ -55,6 +55,14 @@ def forward(between: _walk.Between) -> None:
     _rehearse(between, _Settings(forward=True), _pushed_forward)
 
 
+def series(between: _walk.Between, order: int) -> None:
+    """Try a forward pass of Taylor series up to an order."""
+    if order == 1:
+        return forward(between)
+    _rehearse(between, _Settings(forward=True, order=order), _pushed_as_series)
+    return None
+
+
 def backward_twice(between: _walk.Between) -> None:
     """Try a double VJP: a reverse pass through a reverse pass, by its cotangents."""
     _rehearse(between, _Settings(linear=True), _pulled_back_twice)
@@ -83,11 +91,13 @@ class _Settings:
     Attributes:
       linear, corrections: as for `_vjp.reverse`.
       forward: whether the (first) pass is a forward one.
+      order: that of the series which a forward pass pushes.
     """
 
     linear: bool = False
     corrections: bool = True
     forward: bool = False
+    order: int = 1
 
 
 @dataclass
@@ -125,9 +135,16 @@ class _Scene:
 
     def captured(self) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """After `gradient`: what it reads and depends on xs, and the stand-ins for that."""
+        return [(inner, stand_in) for _, inner, stand_in in self._captures()]
+
+    def read(self) -> list[tf.Tensor]:
+        """After `gradient`: what it reads and depends on xs, in a function body outside of it where it comes from."""
+        return [outer for outer, _, _ in self._captures()]
+
+    def _captures(self) -> list[tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
         inside = {id(outer): inner for outer, inner in getattr(self.op.graph, "captures", ())}
-        pairs = [(inside.get(id(t), t), stand_in) for t, stand_in in tf.get_default_graph().captures]
-        return [(t, u) for t, u in pairs if id(t) in self.between.tensors and _tensors.is_floating(t)]
+        known = [(t, inside.get(id(t), t), stand_in) for t, stand_in in tf.get_default_graph().captures]
+        return [found for found in known if id(found[1]) in self.between.tensors and _tensors.is_floating(found[1])]
 
     def moving_cotangents(self) -> list[tf.Tensor]:
         """After `gradient`: those of `cotangents` that depend on xs."""
@@ -224,6 +241,19 @@ def _pushed_forward(scene: _Scene) -> _Outcome:
     if not is_by_table(op, active):
         tangents = [_stand_in(t) if i in active else None for i, t in enumerate(op.inputs)]
         through_op(op, tangents, [id(t) in scene.between.tensors for t in op.outputs], instead=scene.instead())
+    return _Outcome((True,) * len(active))
+
+
+def _pushed_as_series(scene: _Scene) -> _Outcome:
+    op, active = scene.op, scene.active
+    if not is_by_formula(op, active):
+        moving = [op.inputs[i] for i in active]
+        if rules.has_own_gradient(op):
+            scene.gradient()
+            moving += scene.read()
+        unlike = {id(t): t for t in moving}.values()
+        given = [(t, [_stand_in(t) for _ in range(scene.settings.order)]) for t in unlike]
+        push_one(scene.between, op, given, instead=scene.instead())
     return _Outcome((True,) * len(active))
 
 

@@ -23,6 +23,12 @@ class Sources:
         self._outside: dict[int, dict[int, tf.Tensor]] = {}
         self._pushed: dict[tf.Operation, list[tf.Tensor]] = {}
 
+    def again(self) -> "Sources":
+        """The same for function bodies that have captured more since."""
+        found = Sources()
+        found._stop_at = self._stop_at
+        return found
+
     def outer(self, tensor: tf.Tensor) -> tf.Tensor:
         """The tensor that `tensor` stands for: itself, or what its function body captured."""
         while isinstance(tensor.graph, _tf.FuncGraph) and id(tensor) not in self._stop_at:

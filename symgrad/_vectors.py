@@ -34,14 +34,13 @@ def vectors(given: Any, structure: Any, likes: Sequence[Any], name: str) -> list
         leaves = _tf.flatten_up_to(structure, given, check_types=False)
     except (LookupError, TypeError, ValueError) as error:
         raise ShapeError(f"{name} must have the structure of what it multiplies: {error}") from None
-    named = [(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes, strict=True))]
+    return labelled([(v, like, f"{name}[{i}]") for i, (v, like) in enumerate(zip(leaves, likes, strict=True))])
+
+
+def labelled(named: Sequence[tuple[Any, Any, str]]) -> list[tf.Tensor]:
+    """Vectors, each checked against what it belongs to, which come with the name for messages; None becomes zeros."""
     checked = [_checked_vector(*leaf) for leaf in named]  # all of them, before the first becomes an op
     return [_vector(v, like, label) for v, (_, like, label) in zip(checked, named, strict=True)]
-
-
-def vector(v: Any, like: Any, label: str) -> tf.Tensor:
-    """One leaf of a cotangent or tangent, checked against what it belongs to; None becomes zeros."""
-    return _vector(_checked_vector(v, like, label), like, label)
 
 
 def _checked_vector(v: Any, like: Any, label: str) -> Any:

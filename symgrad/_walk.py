@@ -59,6 +59,7 @@ class Between:
       candidates: the ops that were considered, those on the paths among them.
       passes: whether a path may enter an op through an input.
       links: see `between`.
+      stopped: ops that no path leads through, whatever passes.
       gaps: where the derivative is missing on them, once `rules.gaps` has been asked.
     """
 
@@ -70,6 +71,7 @@ class Between:
     candidates: Collection[tf.Operation] = ()
     passes: Passes = field(default=_anything)
     links: Links = field(default=_to_everything)
+    stopped: Collection[tf.Operation] = ()
     gaps: list[Any] | None = field(default=None, init=False, repr=False)
     _active: dict[tf.Operation, list[int]] = field(default_factory=dict, init=False, repr=False)
 
@@ -127,7 +129,7 @@ def between(
     reached = [id(y) in active for y in ends]
     ops, tensors = _leading_to(ends, active, consumers, sources, links)
     connected = [id(x) in tensors for x in xs]
-    return Between(in_order(ops, sources), connected, reached, tensors, sources, candidates, passes, links)
+    return Between(in_order(ops, sources), connected, reached, tensors, sources, candidates, passes, links, stopped)
 
 
 def readers(

@@ -2,8 +2,9 @@
 
 from . import _coefficients, _compiled_calls, _tensor_lists, _v1_frames, _v1_storage, _v2_branches, _v2_calls, _v2_loops
 from ._algebra import FEW, Algebra, Index, along, closed, factorial, weighted
+from ._coefficients import is_by_formula
 from ._handlers import HANDLERS, handler
-from ._push import Push, push, pushed, require_rules
+from ._push import Push, push, push_one, pushed, require_rules
 from ._single_op import is_by_table
 from ._single_op import through as through_op
 
@@ -17,8 +18,10 @@ __all__ = [
     "closed",
     "factorial",
     "handler",
+    "is_by_formula",
     "is_by_table",
     "push",
+    "push_one",
     "pushed",
     "require_rules",
     "through_op",

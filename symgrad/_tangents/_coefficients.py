@@ -19,6 +19,7 @@ from ._towers import TOWERS, Tower, power
 
 _ADDING = {"Add": 1.0, "AddV2": 1.0, "Sub": -1.0}
 _QUOTIENTS = ("Div", "RealDiv")
+_POWERS = ("Mul", "Pow", "Square")
 _BIASES = ("BiasAdd", "BiasAddV1")
 # Linear ops that take a tensor of size one along some dimensions, or a stack, as it is.
 _ANY_SHAPE = ("Cast", "Neg")
@@ -30,7 +31,7 @@ def through(driver: Push, op: tf.Operation) -> None:
     if not any(driver.series.moves(op.inputs[i]) for i in driver.between.active_inputs(op)):
         return
     with driver.where_outputs_lie(op), tf.name_scope(f"{op.name.rsplit('/', 1)[-1]}_tangent"):
-        rule = _first_order if driver.series.algebra.order == 1 else _rule(driver, op)
+        rule = _first_order if driver.series.algebra.order == 1 else _rule(op, driver.between.active_inputs(op))
         for tensor, tangent in zip(op.outputs, rule(driver, op), strict=True):
             if tangent is not None and _tensors.is_differentiable(tensor):
                 loose = driver.series.loose or driver.series.algebra.order == 1
@@ -40,21 +41,28 @@ def through(driver: Push, op: tf.Operation) -> None:
 Rule = Callable[[Push, tf.Operation], Coefficients]
 
 
-def _rule(driver: Push, op: tf.Operation) -> Rule:
+def is_by_formula(op: tf.Operation, active: Sequence[int]) -> bool:
+    """True if the rows for these inputs say how series of any order go on, without running anything else."""
+    rule = _rule(op, active)
+    if rule is _elementwise:
+        return _exponent(op) is not None if op.type in _POWERS else op.type in TOWERS
+    return rule is not _derived.derived
+
+
+def _rule(op: tf.Operation, active: Sequence[int]) -> Rule:
     """How a term of order two or more, or the first one beside such, goes through an op."""
     if rules.has_own_gradient(op):
         return _derived.derived
     row = rules.pushforward.find(op.type)
-    active = driver.between.active_inputs(op)
     if op.type in _ADDING and op.outputs[0].shape.rank is not None:
         return _sum
     if op.type in _QUOTIENTS and op.outputs[0].shape.rank is not None:
         return _quotient
-    if op.type in _BIASES and active == [0]:
+    if op.type in _BIASES and list(active) == [0]:
         return _identity
     if (op.type == "Mul" and op.inputs[0] is op.inputs[1]) or op.type == "Square":
         return _elementwise
-    if op.type == "Pow" and active == [0] and _exponent(op) is not None:
+    if op.type == "Pow" and list(active) == [0] and _exponent(op) is not None:
         return _elementwise
     if not isinstance(row, rules.Row) or not set(active) <= set(row.inputs(op)):
         return _derived.derived
@@ -218,7 +226,7 @@ def _tower(driver: Push, op: tf.Operation) -> Tower:
     key = op, "tower"
     memo = driver.series.memo
     if key not in memo:
-        exponent = _exponent(op) if op.type in ("Mul", "Pow", "Square") else None
+        exponent = _exponent(op) if op.type in _POWERS else None
         if exponent is not None:
             memo[key] = power(op.inputs[0], exponent)
         else:

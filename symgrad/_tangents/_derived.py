@@ -2,7 +2,8 @@
 
 Along a curve v' = P(u, v, u'), P being the graph that the op's rule builds, or the double VJP of this op alone. It is
 pushed through like any other graph, to an order less by one each time, which ends the recursion:
-v_a = [P]_(a - e_i) / a_i for a parameter i of which the term a has some.
+v_a = [P]_(a - e_i) / a_i for a parameter i of which the term a has some. The gradient function of a user may read
+other tensors than the op does: those that move are values of P as the inputs of the op are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -68,7 +69,9 @@ def combined(parts: Sequence[tuple[float, tf.Tensor]]) -> tf.Tensor | None:
     for scale, tensors in sorted(groups.items(), key=lambda pair: pair[0] < 0):
         found = _sum(tensors)
         if total is None:
-            total = found if scale == 1 else -found if scale == -1 else found * scale
+            total = -found if scale == -1 and found.dtype != tf.variant else _multiple(found, scale)
+        elif found.dtype == tf.variant:
+            total = rules.variant_sum([total, _multiple(found, scale)])
         elif abs(scale) == 1:
             total = total + found if scale > 0 else total - found
         else:
@@ -76,7 +79,15 @@ def combined(parts: Sequence[tuple[float, tf.Tensor]]) -> tf.Tensor | None:
     return total
 
 
+def _multiple(tensor: tf.Tensor, factor: float) -> tf.Tensor:
+    if factor == 1:
+        return tensor
+    return rules.variant_multiple(tensor, factor) if tensor.dtype == tf.variant else tensor * factor
+
+
 def _sum(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
+    if tensors[0].dtype == tf.variant:
+        return rules.variant_sum(tensors)
     alike = all(t.shape.is_fully_defined() and t.shape == tensors[0].shape for t in tensors)
     if len(tensors) > 2 and alike:
         return tf.add_n(tensors)
@@ -115,6 +126,8 @@ class _Derivative:
         ends = [t for t in self._found if t is not None]
         results = [t for t in self._op.outputs if _tensors.is_differentiable(t)]
         sources = [*self._active.values(), *self._stand_ins.values()]
+        self._read = _read_besides(self._outer, self._op, ends, [*sources, *results])
+        sources += self._read
         known = [t for t in results if needed[t.value_index]]
         behind = _behind(ends, [*sources, *known])
         self._known = [] if self._op in behind else known
@@ -137,7 +150,7 @@ class _Derivative:
         else:
             self._advance(term)
         found = [None if t is None else self._series.coefficient(t, term) for t in self._found]
-        return [None if t is None else t * (1.0 / count) if count > 1 else t for t in found]
+        return [None if t is None else _multiple(t, 1.0 / count) for t in found]
 
     def _advance(self, term: int) -> None:
         """Push terms through, to the given one; the lower ones of the results are known by now."""
@@ -153,7 +166,7 @@ class _Derivative:
         for term in terms:
             index = self._lower.indices[term]
             same, above = outer.algebra.number(index), outer.algebra.find(self._above(index))
-            values = {id(t): t for t in (*self._active.values(), *self._known)}
+            values = {id(t): t for t in (*self._active.values(), *self._read, *self._known)}
             given = [(t, outer.coefficient(t, same)) for t in values.values()]
             if above is not None:
                 scale = float(index[self._generator] + 1)
@@ -184,6 +197,31 @@ def _behind(ends: Iterable[tf.Tensor], sources: Iterable[tf.Tensor]) -> list[tf.
     return list(reach(makers(ends), lambda op: makers(op.inputs)))
 
 
+def _read_besides(
+    series: Series, op: tf.Operation, ends: Iterable[tf.Tensor], sources: Iterable[tf.Tensor]
+) -> list[tf.Tensor]:
+    """The tensors that move and that a user's gradient function has read besides the inputs and results of its op.
+
+    Those between them and `ends` need not be on any path of the graph itself.
+    """
+    if not rules.has_own_gradient(op):
+        return []
+    captured = series.between.sources.again()
+    seen = {id(t) for t in sources}
+    found: list[tf.Tensor] = []
+    todo = list(ends)
+    while todo:
+        tensor = captured.outer(todo.pop())
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        if series.moves(tensor):
+            found.append(tensor)
+        elif tensor.op not in series.between.stopped:
+            todo.extend(tensor.op.inputs)
+    return found
+
+
 def _for_each_direction(driver: Push, op: tf.Operation) -> Coefficients:
     """Stacked directions through an op, each by itself, and the op's pushforward along the collapsed term."""
     series = driver.series
@@ -197,9 +235,20 @@ def _for_each_direction(driver: Push, op: tf.Operation) -> Coefficients:
     return _with_top(driver, op, [None if t is None else algebra.collapsed(t) for t in found])
 
 
+def _closed_over(series: Series, op: tf.Operation) -> list[tf.Tensor]:
+    """What `_read_besides` finds of a user's gradient function that is run in a graph that is thrown away."""
+    if not rules.has_own_gradient(op):
+        return []
+    with _tf.FuncGraph("probe").as_default():
+        tangents = [tf.zeros_like(t) if series.moves(t) else None for t in op.inputs]
+        needed = [id(t) in series.between.tensors for t in op.outputs]
+        found = _single_op.through(op, tangents, needed, instead=series.instead)
+        return _read_besides(series, op, [t for t in found if t is not None], [*op.inputs, *op.outputs])
+
+
 def _directions(series: Series, op: tf.Operation) -> dict[tuple[int, int], tf.Tensor]:
     """The coefficients of the outputs of an op by number and degree; the highest without the collapsed term."""
-    active = {id(op.inputs[i]): op.inputs[i] for i in series.between.active_inputs(op)}
+    active = {id(t): t for t in (*(op.inputs[i] for i in series.between.active_inputs(op)), *_closed_over(series, op))}
     stacks = [d for d in series.pushes if d.count is not None]
     given = [(t, d.term, d.of(t)) for t in active.values() for d in stacks if d.of(t) is not None]
     present: list[tuple[int, int]] = []

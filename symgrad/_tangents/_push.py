@@ -7,6 +7,7 @@ op type is a handler, `handler("Enter")(function of (push, op))`, asked for each
 
 import collections
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -78,6 +79,19 @@ def pushed(
     return series
 
 
+def push_one(
+    between: _walk.Between,
+    op: tf.Operation,
+    given: Sequence[tuple[tf.Tensor, Sequence[tf.Tensor]]],
+    *,
+    instead: _vjp.Instead,
+) -> None:
+    """Push coefficients, which are given with their tensors, each from the first on, through one op on the way."""
+    series = Series(dataclasses.replace(between, ops=[op]), along(len(given[0][1])), instead)
+    series.start([t for t, _ in given], [dict(enumerate(terms)) for _, terms in given])
+    series.through(op)
+
+
 class Series:
     """Taylor series on their way through a graph: one `Push` for each term.
 
@@ -90,13 +104,13 @@ class Series:
       loose: whether coefficients may have the size one along dimensions in which they do not change.
     """
 
-    def __init__(self, between: _walk.Between, algebra: Algebra):
+    def __init__(self, between: _walk.Between, algebra: Algebra, instead: _vjp.Instead | None = None):
         self.between = between
         self.algebra = algebra
         self.loose = algebra.order > 1 and not any(is_handled(op) for op in between.ops)
         self.pushes = [Push(self, term) for term in algebra.terms]
         self.memo: dict[Any, Any] = {}
-        self.instead = _vjp.in_users_hands(between.ops)
+        self.instead = _vjp.in_users_hands(between.ops) if instead is None else instead
 
     def start(self, xs: Sequence[tf.Tensor], given: Sequence[dict[int, tf.Tensor]]) -> None:
         """Let each x move along its coefficients."""

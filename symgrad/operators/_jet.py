@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from .. import _tensors, _tf, _vectors
+from .. import _rehearsal, _tensors, _tf, _vectors
 from .._keywords import operator
 from .._problem import Disconnected, posed, shaped
 from .._tangents import along, pushed
@@ -55,14 +55,11 @@ def jet(
     Reference: A. Griewank, A. Walther (2008), Evaluating Derivatives, chapter 13.
     """
     with posed(ys, xs, stop_gradients, disconnected=disconnected, name=name, vectors=series) as problem:
-        given = _curves(series, xs, problem.xs)
-        order = len(given[0]) if given else 1
+        curves = _curves(series, xs, problem.xs)
+        order = len(curves[0]) if curves else 1
         _disconnected.for_paths(problem, disconnected)
-        terms = [
-            {k: v if k == 0 else v * (1.0 / math.factorial(k + 1)) for k, v in enumerate(curve) if v is not None}
-            for curve in given
-        ]
-        found = pushed(problem.between, problem.ys, problem.tensors, terms, along(order))
+        _rehearsal.series(problem.between, order)
+        found = pushed(problem.between, problem.ys, problem.tensors, _terms(curves, problem.xs), along(order))
         results = [
             [_derivative(push.result(y), y, push.term + 1, r, disconnected) for push in found.pushes]
             for y, r in zip(problem.ys, problem.between.reached, strict=True)
@@ -77,8 +74,8 @@ def _derivative(coefficient, y: tf.Tensor, order: int, reached: bool, disconnect
     return coefficient if order == 1 else coefficient * float(math.factorial(order))
 
 
-def _curves(series: Any, structure: Any, xs: Sequence[_tensors.Input]) -> list[list[tf.Tensor | None]]:
-    """For each x the derivatives of its curve, checked; None where it has none."""
+def _curves(series: Any, structure: Any, xs: Sequence[_tensors.Input]) -> list[list[Any]]:
+    """For each x the derivatives of its curve as they are given."""
     try:
         leaves = _tf.flatten_up_to(structure, series, check_types=False)
     except (LookupError, TypeError, ValueError) as error:
@@ -93,7 +90,14 @@ def _curves(series: Any, structure: Any, xs: Sequence[_tensors.Input]) -> list[l
                 f"series[{i}] has {len(leaf)} derivatives and series[0] has {len(leaves[0])}; give each x as many, "
                 "None for zeros"
             )
-    return [
-        [None if v is None else _vectors.vector(v, x, f"series[{i}][{k}]") for k, v in enumerate(leaf)]
-        for i, (leaf, x) in enumerate(zip(leaves, xs, strict=True))
-    ]
+    return [list(leaf) for leaf in leaves]
+
+
+def _terms(curves: Sequence[Sequence[Any]], xs: Sequence[_tensors.Input]) -> list[dict[int, tf.Tensor]]:
+    """For each x the Taylor coefficients of its curve, those that are not zero."""
+    places = [(i, k) for i, curve in enumerate(curves) for k, v in enumerate(curve) if v is not None]
+    made = _vectors.labelled([(curves[i][k], xs[i], f"series[{i}][{k}]") for i, k in places])
+    terms: list[dict[int, tf.Tensor]] = [{} for _ in curves]
+    for (i, k), v in zip(places, made, strict=True):
+        terms[i][k] = v if k == 0 else v * (1.0 / math.factorial(k + 1))
+    return terms

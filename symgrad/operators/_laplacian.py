@@ -71,6 +71,7 @@ def laplacian(
             f"samples={samples!r}, gradient={gradient!r}; wanted a number of random directions from 1, and no gradient"
         )
     with fields_at(y, x, directions, disconnected=disconnected, name=name) as fields:
+        fields.rehearse(2)
         along, factors = _directions(fields, directions, weights)
         if samples is not None:
             along, factors = _signed(fields, along, factors, samples)
@@ -163,6 +164,7 @@ def biharmonic(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: st
       array([120.], dtype=float32)
     """
     with fields_at(y, x, disconnected=disconnected, name=name) as fields:
+        fields.rehearse(4)
         lines, weights = quartic(fields.dimension)
         pushes = fields.push(weighted(4, weights, stacked=fields.takes_stacks), lines)
         return _tensors.pack(y, [fields.scaled(pushes[-1], field, 24.0) for field in fields.ys])

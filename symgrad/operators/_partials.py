@@ -59,6 +59,7 @@ def partials(
         if not indices:
             raise ValueError("nothing is wanted; give names or multi-indices, such as ['x', 'xx']")
         algebra = closed(indices.values())
+        fields.rehearse(algebra.order)
         pushes = fields.push(algebra, np.eye(fields.dimension))
         return {
             key: _tensors.pack(y, [fields.derivative(pushes[algebra.number(index)], f, index) for f in fields.ys])
@@ -113,6 +114,7 @@ def directional(
     if not isinstance(order, int) or isinstance(order, bool) or order < 1:
         raise ValueError(f"order={order!r}; wanted a number from 1")
     with fields_at(y, x, v, disconnected=disconnected, name=name) as fields:
+        fields.rehearse(order)
         one = v[tf.newaxis] if tf.is_tensor(v) else np.asarray(v)[np.newaxis]
         direction = directions_of(one, fields.xs[0], fields.dimension, "v, with R = 1,")
         pushes = fields.push(along(order), direction)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from .. import _sizes, _tensors
+from .. import _rehearsal, _sizes, _tensors
 from .._crossings import takes_stacked_tangents
 from .._jacobians._holomorphic import check_holomorphic
 from .._problem import Problem, posed
@@ -69,6 +69,10 @@ class Fields:
         self._problem = problem
         self._widths = widths
         self._disconnected = disconnected
+
+    def rehearse(self, order: int) -> None:
+        """Refuse, before anything is built, what series of this order would be refused for."""
+        _rehearsal.series(self._problem.between, order)
 
     @property
     def takes_stacks(self) -> bool:
@@ -141,12 +145,9 @@ def directions_of(given: Any, like: _tensors.Input, dimension: int, label: str) 
     """
     if not tf.is_tensor(given):
         array = np.asarray(given, like.dtype.as_numpy_dtype)
-        if array.ndim == 3:
-            given = tf.constant(array)
-        elif array.ndim == 2 and array.shape[1] == dimension and len(array):
+        if array.ndim in (2, 3) and array.shape[-1] == dimension and len(array):
             return array
-        else:
-            raise ShapeError(f"{label} has the shape {array.shape}; wanted [R, {dimension}] or [R, N, {dimension}]")
+        raise ShapeError(f"{label} has the shape {array.shape}; wanted [R, {dimension}] or [R, N, {dimension}]")
     shape = given.shape
     good = shape.rank in (2, 3) and _sizes.known_along(shape, 0) and _sizes.known_along(shape, -1) == dimension
     if not good or given.dtype.base_dtype != like.dtype:

@@ -40,6 +40,7 @@ def divergence(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: st
     """
     with fields_at(y, x, disconnected=_judged(disconnected), name=name) as fields:
         components = columns(fields.ys, fields.dimension, name)
+        fields.rehearse(1)
         entries = _Jacobian(fields, components)
         return _shaped(tf.add_n([entries(i, i) for i in range(fields.dimension)]), y)
 
@@ -73,6 +74,7 @@ def curl(y: Any, x: Any, *, disconnected: Disconnected = "raise", name: str = "c
         components = columns(fields.ys, fields.dimension, name)
         if fields.dimension not in (2, 3):
             raise ShapeError(f"a curl at points of {fields.dimension} coordinates; it exists for 2 and 3")
+        fields.rehearse(1)
         entries = _Jacobian(fields, components)
         if fields.dimension == 2:
             return _shaped(entries(1, 0) - entries(0, 1), y)

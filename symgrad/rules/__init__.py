@@ -2,7 +2,7 @@
 
 from . import _array, _conjugates, _image, _math, _nn, _python, _scans, _segments, _sparse
 from ._composites import composite
-from ._csr import adds_matrices, is_matrix, replace_sum
+from ._csr import adds_matrices, is_matrix, replace_sum, variant_multiple, variant_sum
 from ._cuts import Cut, cut_at, has_own_gradient, judged_by
 from ._linearity import require_linear
 from ._paths import between, gaps, inside, links, missing
@@ -36,6 +36,8 @@ __all__ = [
     "require_linear",
     "symmetric",
     "transpose",
+    "variant_multiple",
+    "variant_sum",
 ]
 
 # Importing them registers their rules.

@@ -18,13 +18,14 @@ linear(
     "Tile", "Transpose", "Unpack",
 )  # fmt: skip
 
-# Lists of tensors: a list of tangents stands for the tangent of a list.
+# Lists of tensors, and optionals: a list of tangents stands for the tangent of a list.
 linear(
     "TensorListConcat", "TensorListConcatLists", "TensorListConcatV2", "TensorListFromTensor", "TensorListGather",
     "TensorListGetItem", "TensorListPopBack", "TensorListPushBack", "TensorListResize", "TensorListScatter",
     "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem", "TensorListSplit",
     "TensorListStack",
 )  # fmt: skip
+linear("OptionalFromValue", "OptionalGetValue")
 
 
 @pushforward("ResourceGather")

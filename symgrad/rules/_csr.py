@@ -1,8 +1,10 @@
-"""Sums of sparse matrices (CSR), for which TensorFlow has no kernel on a CPU."""
+"""Sums and multiples of sparse matrices (CSR), for which TensorFlow has no kernel on a CPU."""
 
 from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
+
+from ..errors import MissingRuleError
 
 _DENSE_TO = frozenset({"DenseToCSRSparseMatrix", "SparseTensorToCSRSparseMatrix", "SparseMatrixAdd", "SparseMatrixMul"})
 _MADE = frozenset({
@@ -18,15 +20,43 @@ def is_matrix(tensor: tf.Tensor) -> bool:
 
 def matrix_sum(terms: Sequence[tf.Tensor]) -> tf.Tensor:
     """The sum of sparse matrices of one shape."""
-    maker = terms[0].op
-    dtype = tf.as_dtype(maker.get_attr("T" if maker.type in _DENSE_TO else "type"))
-    parts = [tf.raw_ops.CSRSparseMatrixToSparseTensor(sparse_matrix=term, type=dtype) for term in terms]
-    joined = tf.SparseTensor(*parts[0])
-    for part in parts[1:]:
-        joined = tf.sparse.add(joined, tf.SparseTensor(*part))
+    first, *others = map(_entries, terms)
+    for other in others:
+        first = tf.sparse.add(first, other)
+    return _matrix(first)
+
+
+def _entries(matrix: tf.Tensor) -> tf.SparseTensor:
+    dtype = tf.as_dtype(matrix.op.get_attr("T" if matrix.op.type in _DENSE_TO else "type"))
+    return tf.SparseTensor(*tf.raw_ops.CSRSparseMatrixToSparseTensor(sparse_matrix=matrix, type=dtype))
+
+
+def _matrix(entries: tf.SparseTensor) -> tf.Tensor:
     return tf.raw_ops.SparseTensorToCSRSparseMatrix(
-        indices=joined.indices, values=joined.values, dense_shape=joined.dense_shape
+        indices=entries.indices, values=entries.values, dense_shape=entries.dense_shape
     )
+
+
+def variant_sum(terms: Sequence[tf.Tensor]) -> tf.Tensor:
+    """The sum of what variants hold: lists, optionals or sparse matrices."""
+    if len(terms) == 1:
+        return terms[0]
+    return matrix_sum(terms) if is_matrix(terms[0]) else tf.add_n(terms)
+
+
+def variant_multiple(tensor: tf.Tensor, factor: float) -> tf.Tensor:
+    """What a variant holds, times a number.
+
+    Raises:
+      MissingRuleError: it is no sparse matrix.
+    """
+    if not is_matrix(tensor):
+        raise MissingRuleError(
+            f"{tensor.name}, which {tensor.op.type} makes, is a variant that cannot be multiplied by {factor:g}, as a "
+            f"higher derivative asks for; give a linear rule for the op, or take derivatives of first order"
+        )
+    entries = _entries(tensor)
+    return _matrix(tf.SparseTensor(entries.indices, entries.values * factor, entries.dense_shape))
 
 
 def adds_matrices(op: tf.Operation) -> bool:

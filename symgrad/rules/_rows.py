@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 
 from .. import _tensors, _tf
 from .._copies import op_like
-from ._csr import matrix_sum
+from ._csr import variant_sum
 from ._registry import Rule, pushforward, transpose
 
 Moves = int | tuple[int, ...] | Callable[[tf.Operation], Sequence[int]] | None
@@ -120,9 +120,9 @@ def total(terms: Sequence[Sequence[tf.Tensor | None]]) -> list[tf.Tensor | None]
 
 
 def _sum(terms: Sequence[tf.Tensor]) -> tf.Tensor:
-    if terms[0].dtype != tf.variant or len(terms) == 1:
-        return tf.add_n(terms) if len(terms) > 1 else terms[0]
-    return matrix_sum(terms)  # of variants only sparse matrices come from an op that is linear in several inputs
+    if terms[0].dtype == tf.variant:
+        return variant_sum(terms)
+    return tf.add_n(terms) if len(terms) > 1 else terms[0]
 
 
 def identity(*op_types: str) -> None:

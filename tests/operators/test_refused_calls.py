@@ -82,6 +82,7 @@ OPERATORS = {
     "Lop": lambda loss, y, x: symgrad.Lop(y, x, VECTOR),
     "Rop": lambda loss, y, x: symgrad.Rop(y, x, VECTOR),
     "double VJP": lambda loss, y, x: symgrad.Rop(y, x, VECTOR, method="double_vjp"),
+    "jet": lambda loss, y, x: symgrad.jet(y, x, [VECTOR, None]),
     "gradients": lambda loss, y, x: symgrad.gradients(y, x),
     "rows": lambda loss, y, x: symgrad.jacobian(y, x, mode="rows"),
     "columns": lambda loss, y, x: symgrad.jacobian(y, x, mode="columns"),

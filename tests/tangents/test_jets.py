@@ -216,3 +216,41 @@ def test_a_missing_rule_is_named():
     x = tf.constant([[1.0, 2.0]])
     with pytest.raises(errors.MissingRuleError, match="Betainc"):
         symgrad.jet(tf.math.betainc(x, x, x), x, line([[1.0, 1.0]], 2))
+
+
+def test_a_gradient_function_may_read_what_moves_besides_its_op(run):
+    """A function whose gradient is u sin(x), at e^x: the derivative along x is e^x sin(x), and so on."""
+
+    def y(x):
+        z = tf.sin(x)
+        return tf.custom_gradient(lambda a: (tf.identity(a), lambda u: u * z))(tf.exp(x)), z
+
+    x = tf.constant(0.3, tf.float64)
+    many = tf.constant([[0.3, 0.5, 0.7, 0.9, 1.1, 1.3]], tf.float64)  # more directions than go side by side
+    found, z = y(x)
+    jets = symgrad.jet(found, x, line(1.0, 3)), symgrad.jet(found, x, line(1.0, 2), stop_gradients=z)
+    (moving, still), laplacian = run([jets, symgrad.laplacian(y(many)[0], many)])
+    s, c, e = np.sin(0.3), np.cos(0.3), np.exp(0.3)
+    np.testing.assert_allclose(moving, [e * s, e * (s + c), 2 * e * c], rtol=1e-14)
+    np.testing.assert_allclose(still, [e * s, e * s], rtol=1e-14)
+    at = np.array([0.3, 0.5, 0.7, 0.9, 1.1, 1.3])
+    np.testing.assert_allclose(laplacian[0], np.exp(at) * (np.sin(at) + np.cos(at)), rtol=1e-13)
+
+
+def test_a_refused_jet_leaves_no_op(graph):
+    """The derivative of Igamma by its first argument is known, that of this derivative is not."""
+    x = tf.constant([0.5, 1.0, 1.5], tf.float64)
+    columns = x[:, tf.newaxis]
+    y, field = (tf.math.igamma(t, tf.ones_like(t)) for t in (x, columns))
+    calls = [
+        lambda: symgrad.jet(y, x, line(np.ones(3), 2)),
+        lambda: symgrad.jet(y, x, [np.ones(3), np.ones(2)]),
+        lambda: symgrad.partials(field, columns, ["xx"], axes="x"),
+        lambda: symgrad.laplacian(field, columns),
+        lambda: symgrad.laplacian(field, columns, directions=np.ones([1, 3, 2])),
+    ]
+    before = graph.as_graph_def()
+    for call in calls:
+        with pytest.raises(errors.SymgradError):
+            call()
+        assert graph.as_graph_def() == before
