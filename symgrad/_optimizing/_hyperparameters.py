@@ -20,7 +20,7 @@ from ._declarations import REQUIRED, hyperparameter
 from ._settable import EagerCell, GraphCell, dtype_of
 from ._variables import home, is_variable, start, unwrap
 
-__all__ = ["Hyperparameters", "is_number"]
+__all__ = ["Hyperparameters", "is_number", "is_schedule"]
 
 _log = logging.getLogger("symgrad")
 
@@ -207,6 +207,12 @@ class Hyperparameters:
         if wanted:
             raise OptimizerError(f"{self._owner}.{name} is {value!r}; wanted {wanted}")
         return value
+
+
+def is_schedule(value: Any) -> bool:
+    """True for a function of the step."""
+    plain = is_number(value) or tf.is_tensor(value) or is_variable(value)
+    return callable(value) and not plain and _required_arguments(value) == 1
 
 
 def _required_arguments(function: Callable) -> int:

@@ -6,6 +6,7 @@ from .._optimizing._kernel import Kernel, Kernels
 from ._adam import Adam, Adamax, AdamW, AMSGrad, Nadam
 from ._adaptive import Adadelta, Adagrad, RMSProp
 from ._averages import ema, swa
+from ._clipping import clip_adaptively, clip_by_global_norm, clip_by_norm, clip_by_value
 from ._constraints import rowwise
 from ._ftrl import Ftrl
 from ._gates import accumulate, apply_if_finite, loss_scale, skip_nonfinite
@@ -17,16 +18,7 @@ from ._momentum import SGD, Momentum
 from ._natural_gradient import natural_gradient
 from ._optimizer import Optimizer
 from ._scipy import ScipyOptimizer
-from ._transforms import (
-    add_noise,
-    centralize,
-    clip_by_global_norm,
-    clip_by_norm,
-    clip_by_value,
-    decoupled_decay,
-    freeze,
-    l2_decay,
-)
+from ._transforms import add_noise, centralize, decoupled_decay, freeze, l2_decay
 from ._watch import watch
 
 __all__ = [
@@ -56,6 +48,7 @@ __all__ = [
     "add_noise",
     "apply_if_finite",
     "centralize",
+    "clip_adaptively",
     "clip_by_global_norm",
     "clip_by_norm",
     "clip_by_value",

@@ -14,7 +14,7 @@ from .._optimizing._chain import Gated, Transform
 from .._optimizing._checked import Pairs
 from .._optimizing._variables import assign, colocated, present, read
 from ..errors import OptimizerError
-from ._transforms import values_of
+from ._pairwise import values_of
 
 __all__ = ["accumulate", "apply_if_finite", "loss_scale", "skip_nonfinite"]
 

@@ -11,7 +11,7 @@ from .._optimizing._chain import Transform
 from .._optimizing._checked import Pairs
 from .._optimizing._settable import GraphCell
 from .._optimizing._variables import home, label, read, snapshot
-from ._transforms import summed, values_of
+from ._pairwise import summed, values_of
 
 __all__ = ["watch"]
 
