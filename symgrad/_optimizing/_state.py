@@ -15,6 +15,7 @@ from ._declarations import declared, hyperparameter, option, refuse_taken_names,
 from ._hyperparameters import Hyperparameters, is_number
 from ._scalars import Moment, Scalars
 from ._settable import run
+from ._signature import signature_of
 from ._slots import create_shared, create_slot
 from ._variables import home, is_variable, label, unwrap
 
@@ -39,6 +40,7 @@ class StatefulOptimizer(tf.train.Optimizer):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         refuse_taken_names(cls)
+        cls.__signature__ = signature_of(cls)
 
     def __init__(
         self,
