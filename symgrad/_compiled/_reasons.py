@@ -36,6 +36,8 @@ class Outside(enum.Enum):
     GROWS = "it grows, and XLA keeps the first size and drops the rest"
     UNBOUNDED = "it keeps something of every iteration, and how many there are is not known while building, or is asked"
     SHAPE = "it takes a shape that an iteration kept, which XLA has to know when it compiles; static shapes help"
+    ZEROS = "it makes zeros like a list that XLA does not know yet"
+    ENDS = "it ends the process where a dimension is 0"
     FAILS = "XLA makes no branch of the gradient of a branch in a V1 loop"
     REFERENCE = "it takes a reference variable, a string or a handle"
     LARGE = "it is a large constant, which XLA would fold while compiling"
@@ -64,6 +66,7 @@ _STATELESS_RANDOM = (
 )  # fmt: skip
 # Of gradient ops in complex dtypes XLA takes some without their conjugate.
 _COMPLEX = frozenset({tf.complex64.as_datatype_enum, tf.complex128.as_datatype_enum})
+_TRANSFORMS = ("FFT", "FFT2D", "FFT3D", "FFTND")
 _GROWING = ("dynamic_size", "resize_if_index_out_of_bounds")
 # Bytes above which a constant becomes an argument: XLA folds constants while it compiles.
 _LARGE = 2**16
@@ -97,6 +100,10 @@ def _inside_a_body(op: tf.Operation) -> Reason | None:
 
 
 def _of_any(op: tf.Operation) -> Reason | None:
+    if op.type == "ZerosLike" and op.inputs[0].dtype == tf.variant and not _is_empty_list(op.inputs[0]):
+        return Outside.ZEROS, ""
+    if op.type.endswith(_TRANSFORMS):
+        return Outside.ENDS, ""
     if op.type in FUNCTIONAL:
         return _of_bodies(op)
     if any(t.dtype == tf.string or t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs)):
@@ -112,6 +119,11 @@ def _of_any(op: tf.Operation) -> Reason | None:
     if _tf.is_stateful(op.type) and not _lives_inside(op.type):
         return Outside.STATE, ""
     return None if _has_kernel(op.node_def) else (Outside.NO_KERNEL, "")
+
+
+def _is_empty_list(tensor: tf.Tensor) -> bool:
+    """True for a list that nothing has been put into, in the graph itself, which is as good as zeros like it."""
+    return tensor.op.type in ("EmptyTensorList", "TensorListReserve") and not isinstance(tensor.graph, _tf.FuncGraph)
 
 
 def _lives_inside(op_type: str) -> bool:

@@ -79,6 +79,41 @@ def _max_pool_with_argmax_grad(op, t):
     return [None, tf.gather(tf.reshape(t, [-1]), places), None]
 
 
+def _keeps_size(op):
+    """True if the result of a pool may be as large as what it reads."""
+    widths = op.get_attr("ksize") if len(op.inputs) == 3 else tf.get_static_value(op.inputs[3])
+    return op.get_attr("padding") != b"VALID" or widths is None or max(widths) == 1
+
+
+@transpose("MaxPoolGrad", "MaxPoolGradV2", "MaxPool3DGrad", answers=(2,), flat=(0, 1), when=_keeps_size, corrects=True)
+def _max_pool_grad(op, t):
+    """The elements of t at the maxima.
+
+    TensorFlow's kernels for that (2.15 to 2.21) begin with zeros in the memory of t if the result is as large and
+    nobody else reads t: all is zero then. So the pool is made one that takes padded numbers and leaves fewer of them.
+    """
+    x, y = op.inputs[:2]
+    given = len(op.inputs) > 3
+    widths, strides = op.inputs[3:5] if given else (op.get_attr("ksize"), op.get_attr("strides"))
+    if not given and max(widths) == 1:
+        return [None, None, tf.strided_slice(t, [0] * len(widths), tf.shape(t), strides)]
+    pads = _pads(op, tf.shape(x), tf.stack(widths), tf.stack(strides))
+    found = getattr(raw, op.type + "Grad" if not given else "MaxPoolGradGradV2")(
+        orig_input=tf.pad(x, pads, constant_values=x.dtype.min), orig_output=y, grad=tf.pad(t, pads),
+        ksize=widths, strides=strides, padding="VALID", data_format=op.get_attr("data_format").decode(),
+    )  # fmt: skip
+    return [None, None, found] + [None] * (len(op.inputs) - 3)
+
+
+def _pads(op, sizes, widths, strides):
+    """What a pool pads each dimension by, before and behind."""
+    if op.get_attr("padding") == b"EXPLICIT":
+        return tf.reshape(op.get_attr("explicit_paddings"), [-1, 2])
+    results = -(-sizes // strides) if op.get_attr("padding") == b"SAME" else (sizes - widths) // strides + 1
+    total = tf.maximum((results - 1) * strides + widths - sizes, 0)
+    return tf.stack([total // 2, total - total // 2], 1)
+
+
 @transpose("MaxPoolGradGradV2", answers=(2,), flat=(0, 1))
 def _max_pool_grad_grad(op, t):
     x, y, _, ksize, strides = op.inputs

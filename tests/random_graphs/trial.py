@@ -113,7 +113,9 @@ class Trial:
         self.u_values = [like(y, rng) for y in self.before]
         self.u = [tf.placeholder_with_default(u, y.shape) for u, y in zip(self.u_values, self.ys, strict=True)]
         real = [tf.math.real(y) if y.dtype.is_complex else y for y in self.ys]
-        size = tf.reduce_sum(tf.square(tf.abs(self.ys[0])))
+        first = self.ys[0]
+        squares = tf.math.real(first * tf.math.conj(first)) if first.dtype.is_complex else tf.square(first)
+        size = tf.reduce_sum(squares)
         self.loss = tf.add_n([tf.reduce_sum(tf.cast(r, size.dtype)) for r in real])
         if self.ys[0].dtype.is_complex:
             self.loss += size

@@ -7,6 +7,7 @@ import tensorflow.compat.v1 as tf
 
 import symgrad
 from symgrad.errors import DtypeError, MissingRuleError
+from symgrad.testing import numeric_jacobian
 
 pytestmark = pytest.mark.core
 
@@ -243,3 +244,44 @@ def test_gamma_functions_in_half_precision(function, derivatives, session):
     for got in (symgrad.Lop(y, x, ones), symgrad.Rop(y, x, ones), symgrad.Rop(y, x, ones, method="double_vjp")):
         np.testing.assert_allclose(session.run(got), first, **close)
     np.testing.assert_allclose(session.run(symgrad.hvp(tf.reduce_sum(y), x, ones)), second, **close)
+
+
+def _in_three(x, widths, strides):
+    """There is no pool of three dimensions in double precision."""
+    pooled = tf.nn.max_pool3d(tf.cast(x, tf.float32)[:, tf.newaxis], [1, *widths], [1, *strides], "SAME")
+    return tf.cast(pooled[:, 0], tf.float64)
+
+
+POOLS = {
+    "same": (lambda x: tf.nn.max_pool2d(x, 2, 1, "SAME"), None),
+    "same, strides": (lambda x: tf.nn.max_pool2d(x, [3, 2], [2, 1], "SAME"), None),
+    "one wide": (lambda x: tf.nn.max_pool2d(x, 1, 1, "VALID"), None),
+    "one wide, strides": (lambda x: tf.nn.max_pool2d(x, 1, 2, "SAME"), None),
+    "sizes in a tensor": (
+        lambda x: tf.raw_ops.MaxPoolV2(input=x, ksize=[1, 2, 2, 1], strides=[1] * 4, padding="SAME"),
+        None,
+    ),
+    "3-D": (lambda x: _in_three(x, [2, 2], [1, 1]), "same"),
+    "3-D, strides": (lambda x: _in_three(x, [3, 2], [2, 1]), "same, strides"),
+}
+
+
+@pytest.mark.parametrize("pool", POOLS)
+@pytest.mark.parametrize("shape", [(2, 3, 4, 2), (1, 1, 1, 1)], ids=["2 x 3 x 4 x 2", "one"])
+def test_a_pool_pushes_a_vector_that_nobody_else_reads(pool, shape, session, rng):
+    """TensorFlow's kernel writes zeros into the memory of such a vector before it reads it."""
+    x = tf.placeholder(tf.float64, [None] * 4)
+    v = tf.placeholder(tf.float64, [None] * 4)
+    function, like = POOLS[pool]
+    y = function(x)
+    numbers = rng.permutation(np.prod(shape)).reshape(shape) * 0.5  # no two alike
+    feeds = {x: numbers, v: rng.standard_normal(shape)}
+    same = POOLS[like][0](x) if like else y
+    wanted = np.tensordot(numeric_jacobian(same, x, session=session, feed_dict=feeds), feeds[v], 4)
+    close = 1e-5 if like else 1e-8  # single precision; differences of a function that is linear there
+    for method in ("forward", "double_vjp"):
+        got = session.run(symgrad.Rop(y, x, 2.0 * v, method=method), feeds)
+        np.testing.assert_allclose(got, 2.0 * wanted, rtol=close, atol=close)
+    squares = symgrad.hvp(tf.reduce_sum(y**2) / 2, x, 2.0 * v)  # J^T J v of maxima that stay where they are
+    back = symgrad.Lop(y, x, 2.0 * wanted)
+    np.testing.assert_allclose(*session.run([squares, back], feeds), rtol=close, atol=close)
