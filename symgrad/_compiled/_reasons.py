@@ -52,12 +52,14 @@ EXPECTED = frozenset({Outside.FED, Outside.LARGE, Outside.NEEDED, Outside.TOGETH
 _V1_FLOW = V1_CONTROL_FLOW | {"ControlTrigger"}
 # No word of a matrix that is singular or indefinite; singular and eigenvalues in double precision to 5e-8; checks that
 # are dropped; NaN for infinity at poles, or infinity for NaN; another slope at a kink (selu); another one of equal
-# elements (top_k); colours outside of 0 to 1.
+# elements (top_k); colours outside of 0 to 1; NaN where the slope of a square root at 0, or an empty range, meets a 0.
 _DIFFER = frozenset({
     "AdjustHue", "ApproxTopK", "Assert", "Betainc", "CheckNumerics", "CheckNumericsV2", "Cholesky", "CholeskyGrad",
-    "Digamma", "Erfinv", "Igamma", "IgammaGradA", "Igammac", "Lgamma", "LogMatrixDeterminant", "MatrixDeterminant",
-    "MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "Ndtri", "Polygamma", "Qr", "SelfAdjointEigV2",
-    "SeluGrad", "Svd", "TopK", "TopKV2", "TridiagonalSolve", "Zeta",
+    "Digamma", "Erfinv", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
+    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Igamma", "IgammaGradA",
+    "Igammac", "Lgamma", "LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve",
+    "MatrixTriangularSolve", "Ndtri", "Polygamma", "Qr", "SelfAdjointEigV2", "SeluGrad", "SqrtGrad", "Svd", "TopK",
+    "TopKV2", "TridiagonalSolve", "Zeta",
 })  # fmt: skip
 # Random numbers of a given seed: in some programs XLA takes another generator for them.
 _STATELESS_RANDOM = (

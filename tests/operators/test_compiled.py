@@ -215,7 +215,11 @@ def _grown(x):
 
 DIFFERENT = {
     "an inverse, of whose singularity nothing is said": (tf.linalg.inv, "MatrixInverse.*differently"),
-    "a gradient without its conjugate": (lambda x: _complex_slope(tf.sqrt, x), "SqrtGrad.*differently"),
+    "a gradient without its conjugate": (
+        lambda x: _complex_slope(tf.math.reciprocal, x),
+        "ReciprocalGrad.*differently",
+    ),
+    "0 times the slope of a square root at 0": (lambda x: tf.gradients(tf.sqrt(x), x)[0], "SqrtGrad.*differently"),
     "an array that grows": (_grown, "grows"),
     "other random numbers": (lambda x: x * tf.random_uniform([], dtype=x.dtype), "other numbers"),
     "other random numbers of a seed": (
