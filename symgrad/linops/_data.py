@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from .._jacobians._sizing import check_block_size
 from ..errors import ShapeError
 
 Feeds = Mapping[Any, Any]
@@ -85,3 +86,11 @@ def default_session(session: Any) -> Any:
     if session is None:
         raise ValueError("an operator needs a session, and there is no default one; give session=")
     return session
+
+
+def check_keywords(session: Any, block_size: int | None, disconnected: str) -> None:
+    """Refuse what every operator refuses, before anything is built."""
+    default_session(session)
+    check_block_size(block_size)
+    if disconnected not in ("raise", "zero"):
+        raise ValueError(f"disconnected={disconnected!r}; wanted 'raise', or 'zero' for a block of zeros")

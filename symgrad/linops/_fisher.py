@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as tf
 from .._flat import Flat
 from .._problem import posed
 from ..errors import ShapeError
-from ._data import Data
+from ._data import Data, check_keywords
 from ._operator import GraphOperator, Product
 from ._operators import flat_of, require_paths, require_real
 from ._products import Pull, Push, Stack
@@ -47,6 +47,7 @@ class EmpiricalFisher(GraphOperator):
         block_size: int | None = None,
         disconnected: str = "raise",
     ):
+        check_keywords(session, block_size, disconnected)
         data = Data.of(feed_dict, batches, reduction)
         with posed(losses, xs, disconnected=disconnected, name="EmpiricalFisher") as problem:
             flat = flat_of(problem)
@@ -105,6 +106,7 @@ class Fisher(GraphOperator):
     ):
         if likelihood not in _SCORES:
             raise ValueError(f"likelihood={likelihood!r}; wanted one of {', '.join(map(repr, _SCORES))}")
+        check_keywords(session, block_size, disconnected)
         data = Data.of(feed_dict, batches, reduction)
         with posed(outputs, xs, disconnected=disconnected, name="Fisher") as problem:
             flat = flat_of(problem)

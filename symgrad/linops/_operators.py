@@ -11,7 +11,7 @@ from .._finding import sentences
 from .._flat import Flat
 from .._problem import Problem, posed
 from ..errors import DisconnectedError, DtypeError, ShapeError
-from ._data import Data
+from ._data import Data, check_keywords
 from ._operator import GraphOperator, Product
 from ._products import Pull, Push, Stack
 
@@ -57,6 +57,7 @@ class Jacobian(GraphOperator):
         block_size: int | None = None,
         disconnected: str = "raise",
     ):
+        check_keywords(session, block_size, disconnected)
         data = Data.of(feed_dict, batches, "sum")
         with posed(ys, xs, disconnected=disconnected, name="Jacobian") as problem:
             flat = flat_of(problem)
@@ -151,6 +152,7 @@ class Hessian(GraphOperator):
         block_size: int | None = None,
         disconnected: str = "raise",
     ):
+        check_keywords(session, block_size, disconnected)
         data = Data.of(feed_dict, batches, reduction)
         with posed(loss, xs, disconnected=disconnected, name="Hessian") as problem:
             flat = flat_of(problem)
@@ -204,6 +206,7 @@ class GGN(GraphOperator):
         block_size: int | None = None,
         disconnected: str = "raise",
     ):
+        check_keywords(session, block_size, disconnected)
         data = Data.of(feed_dict, batches, reduction)
         with posed(loss, outputs, disconnected=disconnected, name="GGN") as of_loss:
             leaves = [x.value() for x in of_loss.xs]

@@ -217,3 +217,26 @@ def test_no_session():
     x = tf.constant([1.0])
     with pytest.raises(ValueError, match="needs a session"):
         linops.Hessian(tf.reduce_sum(x**2), x)
+
+
+OPERATORS = {
+    "Jacobian": lambda net, **more: linops.Jacobian(net.logits, net.w, **more),
+    "Hessian": lambda net, **more: linops.Hessian(net.loss, net.w, **more),
+    "GGN": lambda net, **more: linops.GGN(net.loss, net.logits, net.w, **more),
+    "EmpiricalFisher": lambda net, **more: linops.EmpiricalFisher(net.losses, net.w, **more),
+    "Fisher": lambda net, **more: linops.Fisher(net.logits, net.w, likelihood="softmax", **more),
+}
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_bad_keyword_is_refused_before_anything_is_built(operator, rng):
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        network = Network(session, rng)
+        before = len(graph.get_operations())
+        for size in (0, -2, 1.5, True):
+            with pytest.raises(ShapeError, match="block_size"):
+                OPERATORS[operator](network, block_size=size)
+        for word in ("none", "rise"):
+            with pytest.raises(ValueError, match="disconnected"):
+                OPERATORS[operator](network, disconnected=word)
+        assert len(graph.get_operations()) == before
