@@ -90,8 +90,7 @@ def fits(op: tf.Operation) -> bool:
     inside = op.graph.get_operations() if holds(op.type) else ()
     if op.type in LIMITED:
         return _given(op) is not None and _is_only_pushed_and_popped(op)
-    known = all(follows_from_shapes(op.inputs[i], inside) for i in _SIZES.get(op.type, ()))
-    return known and not (op.type in _SIZES and _changes_length(op))
+    return op.type not in _SIZES or _has_known_length(op, inside)
 
 
 def bound(op: tf.Operation, inside: Collection[tf.Operation]) -> Bound | None:
@@ -100,8 +99,7 @@ def bound(op: tf.Operation, inside: Collection[tf.Operation]) -> Bound | None:
     `inside` are the ops that are compiled with it.
     """
     if op.type in _SIZES:
-        known = all(follows_from_shapes(op.inputs[i], inside) for i in _SIZES[op.type])
-        return () if known and not _changes_length(op) else None
+        return () if _has_known_length(op, inside) else None
     if op.type != "StackV2" and not _is_only_pushed_and_popped(op):
         return None
     given = _given(op)
@@ -111,6 +109,11 @@ def bound(op: tf.Operation, inside: Collection[tf.Operation]) -> Bound | None:
     terms = [turns for turns in found if turns is not None]
     known = all(isinstance(turns, int) or follows_from_shapes(turns, inside) for turns in terms)
     return tuple(terms) if terms and known and len(terms) == len(found) else None
+
+
+def _has_known_length(op: tf.Operation, inside: Collection[tf.Operation]) -> bool:
+    """True for an array or list of a length that XLA knows and that stays."""
+    return all(follows_from_shapes(op.inputs[i], inside) for i in _SIZES[op.type]) and not _changes_length(op)
 
 
 def _given(op: tf.Operation) -> int | None:
@@ -193,10 +196,10 @@ def _turns_of_v1(context: Any) -> Turns | None:
     loop = context and context.GetWhileContext()
     if loop is None:
         return 1
-    own = _counted(loop)
-    around = _turns_of_v1(loop.outer_context)
-    if around == 1 and isinstance(around, int):
+    own, outer = _counted(loop), loop.outer_context
+    if outer is None or outer.GetWhileContext() is None:
         return own
+    around = _turns_of_v1(outer)
     return own * around if isinstance(own, int) and isinstance(around, int) else None
 
 

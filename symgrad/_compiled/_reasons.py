@@ -39,7 +39,7 @@ class Outside(enum.Enum):
     ZEROS = "it makes zeros like a list that XLA does not know yet"
     ENDS = "it ends the process where a dimension is 0"
     FAILS = "XLA makes no branch of the gradient of a branch in a V1 loop"
-    REFERENCE = "it takes a reference variable, a string or a handle"
+    REFERENCE = "it takes a reference variable or a string"
     LARGE = "it is a large constant, which XLA would fold while compiling"
     DEVICE = "it is placed on another device than the CPU of this task"
     BODY = "a body or function that it runs cannot be compiled"
@@ -77,6 +77,8 @@ _LARGE = 2**16
 def reason(op: tf.Operation) -> Reason | None:
     """Why an op of a graph stays outside, and a detail; None if it may go in."""
     if op.type in _V1_FLOW:
+        if _takes_reference(op):
+            return Outside.REFERENCE, ""
         return (Outside.FAILS, "") if _branches_by_stack(op) else None
     device = tf.DeviceSpec.from_string(op.device or "")
     if device.job or device.device_type not in (None, "CPU"):
@@ -88,6 +90,10 @@ def reason(op: tf.Operation) -> Reason | None:
     if op.type in VARIABLE_READS and op._get_control_flow_context() is None:
         return Outside.STATE, ""
     return _of_any(op)
+
+
+def _takes_reference(op: tf.Operation) -> bool:
+    return any(t.dtype == tf.string or t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs))
 
 
 def _branches_by_stack(op: tf.Operation) -> bool:
@@ -108,7 +114,7 @@ def _of_any(op: tf.Operation) -> Reason | None:
         return Outside.ENDS, ""
     if op.type in FUNCTIONAL:
         return _of_bodies(op)
-    if any(t.dtype == tf.string or t.dtype._is_ref_dtype for t in (*op.inputs, *op.outputs)):
+    if _takes_reference(op):
         return Outside.REFERENCE, ""
     if op.type in RANDOM or op.type.startswith(_STATELESS_RANDOM):
         return Outside.RANDOM, ""
